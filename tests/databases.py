@@ -17,7 +17,7 @@ from sqlalchemy import Table, create_engine, inspect, make_url, select, text, up
 
 from scorer.organising.teams import team_events
 from scorer.record.events import EVERY_TRACK
-from scorer.store.events import RecordedBasis, new_basis
+from scorer.store.events import BasisBody, new_basis
 from scorer.store.schema import sealed
 from scorer.store.store import Store
 from tests.paths import tree
@@ -149,7 +149,7 @@ def connected(place: str) -> Iterator[Any]:
         engine.dispose()
 
 
-def record_basis(store: Store, track: str, recorded: RecordedBasis) -> None:
+def record_basis(store: Store, track: str, recorded: BasisBody) -> None:
     """Record what a track's board is based on, unless it is the same as before; the solution must be stored."""
     store.record(track, lambda view: new_basis(view.events(track), recorded.body))
 

@@ -52,7 +52,6 @@ from scorer.wording import printable_name
 class Entries:
     """The entries of a track."""
 
-    phases: Phases
     all: tuple[Entry, ...]
     """In the order of the record."""
     quota: UsedQuota
@@ -173,7 +172,7 @@ def _entries(now: Now, track: Track, measures: Sequence[Measure], cache: Cache |
     )
     certain = tuple(claim for claim in claims if within.get(claim.index, True) is not False)
     to_score = tuple(state for state in stored if state.present and within.get(state.index, True))
-    return Entries(now.phases, submissions, UsedQuota(track.quota, now.phases, certain), to_score, stored, track)
+    return Entries(submissions, UsedQuota(track.quota, now.phases, certain), to_score, stored, track)
 
 
 def _with_decimals(now: Now, track: Track, stored: Iterable[SubmissionState]) -> Track:

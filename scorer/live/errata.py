@@ -14,7 +14,7 @@ from scorer.rules.phases import Phases
 from scorer.rules.tables import sentences
 from scorer.rules.teams import Team, teams
 from scorer.settings.tracks import Track
-from scorer.store.events import AppliedErratumBody, ChangesBody, ErratumBody, RecordedBasis
+from scorer.store.events import AppliedErratumBody, BasisBody, ChangesBody, ErratumBody
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, one_line
 
@@ -27,9 +27,9 @@ class Erratum:
     """From 1, in the order in which the errata of the track were applied."""
     reason: str
     """Empty until it is applied."""
-    before: RecordedBasis | None
+    before: BasisBody | None
     """The basis of the board at that time; None if no earlier event records one."""
-    basis: RecordedBasis
+    basis: BasisBody
     """The new basis."""
     changes: ChangesBody | None
     """What it changed on the board; None until it is applied."""
@@ -55,7 +55,7 @@ def folded_errata(events: Iterable[Event]) -> Errata:
     previewed = before = None
     for event in events:
         body = event.body
-        if isinstance(body, RecordedBasis):
+        if isinstance(body, BasisBody):
             before = body
         elif isinstance(body, ErratumBody):
             changes = body.changes if isinstance(body, AppliedErratumBody) else None
@@ -225,9 +225,7 @@ def published_errata(shown: Snapshot, track: Track, errata: Sequence[Erratum]) -
     )
 
 
-def _changed_files(
-    view: Snapshot, track: Track, before: RecordedBasis, after: RecordedBasis
-) -> tuple[ChangedFile, ...]:
+def _changed_files(view: Snapshot, track: Track, before: BasisBody, after: BasisBody) -> tuple[ChangedFile, ...]:
     def salted(digest: str | None) -> SaltedDigest | None:
         return None if digest is None else salted_digest(view, track, digest)
 

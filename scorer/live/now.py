@@ -20,7 +20,7 @@ from scorer.rules.teams import Merges, merges
 from scorer.rules.visibility import Moment, Viewer, Visibility
 from scorer.scoring.outcomes import RENAMED_GENERATION, Rules
 from scorer.settings.tracks import Track, public_lists, split_of
-from scorer.store.events import AppliedErratumBody, Basis, RecordedBasis, RevealBody
+from scorer.store.events import AppliedErratumBody, Basis, BasisBody, RevealBody
 from scorer.store.snapshot import Snapshot
 
 
@@ -54,7 +54,7 @@ class Now:
         """The track, which has the settings of challenge.toml, at the moment of a snapshot."""
         key = ("now", track.name, id(track))  # the value keeps the track, so that no other one gets this id
         if key not in view.derived:
-            first = next((basis for _, basis in bodies(view.events(track.name), RecordedBasis)), None)
+            first = next((basis for _, basis in bodies(view.events(track.name), BasisBody)), None)
             arrived = next((arrival for _, arrival in bodies(view.events(track.name), ArrivalBody)), None)
             names = track.file_names if arrived is None else arrived.naming
             is_earlier = first is not None and first.generations.get("measures") in range(RENAMED_GENERATION)
@@ -137,7 +137,7 @@ class Now:
         return folded_errata(self.events)
 
     @cached_property
-    def recorded(self) -> RecordedBasis | None:
+    def recorded(self) -> BasisBody | None:
         """What the board is based on, as recorded last; None if the track has never been scored."""
         return self.view.recorded_basis(self.declared.name)
 
@@ -148,7 +148,7 @@ class Now:
     @property
     def bases(self) -> Iterator[Basis]:
         """All bases of the board, the earliest first."""
-        return (recorded.basis for _, recorded in bodies(self.events, RecordedBasis))
+        return (recorded.basis for _, recorded in bodies(self.events, BasisBody))
 
     @cached_property
     def are_rules_fixed(self) -> bool:

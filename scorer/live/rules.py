@@ -16,7 +16,7 @@ from scorer.record.log import opened_content
 from scorer.rules.quota import zone_text
 from scorer.rules.tables import sentences
 from scorer.settings.tracks import Track, split_of
-from scorer.store.events import CommitmentBody, RecordedBasis
+from scorer.store.events import BasisBody, CommitmentBody
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, one_line
 
@@ -52,7 +52,7 @@ def rules_of_settings(settings: Mapping[str, object]) -> dict[str, object]:
     return {name: rule_of(settings, name) for name in RULES if name in settings and name != "split"}
 
 
-def committed_content(basis: RecordedBasis, phases: object) -> dict[str, Any]:
+def committed_content(basis: BasisBody, phases: object) -> dict[str, Any]:
     """What a commitment says about a track with this basis and these phases."""
     settings = basis.settings or {}
     rules, split = rules_of_settings(settings), rule_of(settings, "split")
@@ -65,7 +65,7 @@ def is_committed(events: Sequence[Event], track: str) -> bool:
     return last is not None and track in opened_content(last.opening)["tracks"]
 
 
-def with_rules(track: Track, recorded: RecordedBasis) -> Track:
+def with_rules(track: Track, recorded: BasisBody) -> Track:
     """The track with the rules of a recorded basis; its other settings are those of challenge.toml.
 
     Raises ChallengeError if these contradict the rules.
@@ -98,7 +98,7 @@ class ChangedRule:
     after: str
 
 
-def rule_changes(before: RecordedBasis, after: RecordedBasis) -> tuple[ChangedRule, ...]:
+def rule_changes(before: BasisBody, after: BasisBody) -> tuple[ChangedRule, ...]:
     """The rules that differ between two bases, in the order of challenge.toml; none if schema 1 recorded one."""
     if before.settings is None or after.settings is None:
         return ()
@@ -112,20 +112,20 @@ def rule_of(settings: Mapping[str, Any], name: str) -> Any:
     return {key: part for key, part in value.items() if key not in NOT_SHOWN} if isinstance(value, dict) else value
 
 
-def file_changes(before: RecordedBasis, after: RecordedBasis) -> tuple[tuple[str, str | None, str | None], ...]:
+def file_changes(before: BasisBody, after: BasisBody) -> tuple[tuple[str, str | None, str | None], ...]:
     """The files that differ between two bases: "solution" and "items", with the digest before and after."""
     digests = (("solution", before.basis.solution, after.basis.solution), ("items", before.items, after.items))
     return tuple((name, old, new) for name, old, new in digests if old != new)
 
 
-def changes_in_words(before: RecordedBasis, after: RecordedBasis) -> tuple[str, ...]:
+def changes_in_words(before: BasisBody, after: BasisBody) -> tuple[str, ...]:
     """Each rule and file that differs between two bases, as ``list_length: 3 before, 1 after``; for the organiser."""
     rules = ((rule.name, rule.before, rule.after) for rule in rule_changes(before, after))
     files = ((name, *(each[:12] if each else "none" for each in of)) for name, *of in file_changes(before, after))
     return tuple(f"{name}: {old} before, {new} after" for name, old, new in (*rules, *files))
 
 
-def changed_names(before: RecordedBasis, after: RecordedBasis) -> tuple[str, ...]:
+def changed_names(before: BasisBody, after: BasisBody) -> tuple[str, ...]:
     """What differs between two bases: names of rules, and "solution" and "items" for files."""
     rules = (rule.name for rule in rule_changes(before, after))
     return (*rules, *(name for name, _, _ in file_changes(before, after)))

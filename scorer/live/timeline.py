@@ -19,7 +19,7 @@ from scorer.rules.picks import PickBody
 from scorer.rules.tables import sentences
 from scorer.rules.teams import OF_NAMES, ChangeKind, teams
 from scorer.settings.tracks import Track
-from scorer.store.events import AppliedErratumBody, CommitmentBody, RecordedBasis, RevealBody
+from scorer.store.events import AppliedErratumBody, BasisBody, CommitmentBody, RevealBody
 from scorer.store.snapshot import Snapshot
 from scorer.wording import exact_time, one_line
 
@@ -205,13 +205,13 @@ def _erratum(erratum: PublishedErratum) -> Happening:
 
 def _scoring(view: Snapshot, track: str) -> Iterator[Happening]:
     """The hashes of keys of splits, revealed keys, and changes of the rules without an erratum."""
-    before: RecordedBasis | None = None
+    before: BasisBody | None = None
     by_erratum = False
     for event in view.events(track):
         if event.at is not None and event.kind == "reveal" and event.track:
             link = f"{track}/split.json"
             yield Happening(event.at, track, "revealed", "Key of the split revealed", link=link, index=event.index)
-        if isinstance(event.body, RecordedBasis):
+        if isinstance(event.body, BasisBody):
             basis = event.body
             changed = () if before is None or by_erratum else changed_names(before, basis)
             if event.at is not None and changed:

@@ -56,7 +56,7 @@ from scorer.rules.split import KEY_FILE
 from scorer.scoring.outcomes import Failed
 from scorer.settings.published import download
 from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
-from scorer.store.events import ErratumBody, RecordedBasis, unknown_keys
+from scorer.store.events import BasisBody, ErratumBody, unknown_keys
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -298,7 +298,7 @@ def _load(bundle: Bundle, challenge: Challenge, rows: dict[str, Any], scratch: P
 def _all_rules(view: Snapshot, track: Track, store: Store) -> list[RuleSet]:
     """The rules of a track by each basis of the record."""
     rules = RuleSet.of(view, track, store)
-    return [rules.by(basis) for _, basis in bodies(view.events(track.name), RecordedBasis)]
+    return [rules.by(basis) for _, basis in bodies(view.events(track.name), BasisBody)]
 
 
 def _row(line: LogLine, opened: Opened) -> dict[str, Any]:
@@ -375,7 +375,7 @@ def _scored(challenge: Challenge, store: Store, track: Track, documents: Path, l
 def _since_version_1(view: Snapshot, track: Track) -> tuple[list[int | None], list[str]]:
     """The version of the log of each basis of a track, and the bases that changed what version 1 does not record."""
     events = view.events(track.name)
-    recorded = list(bodies(events, RecordedBasis))
+    recorded = list(bodies(events, BasisBody))
     bases = [event for event, _ in recorded]
     plan = folded_phases(event for event in events if event.kind in DATES)
     stated = [[(basis.settings or {}).get(key) for key in SINCE_VERSION_2] for _, basis in recorded]
@@ -388,8 +388,8 @@ def _since_version_1(view: Snapshot, track: Track) -> tuple[list[int | None], li
 def _unexplained(view: Snapshot, track: Track) -> str:
     """The first event after which a track has another basis than it was committed to, or than an erratum announced."""
     committed = {each.index: each.content["tracks"].get(track.name) for each in commitments(view.events())}
-    before: RecordedBasis | None = None
-    promised: RecordedBasis | None = None
+    before: BasisBody | None = None
+    promised: BasisBody | None = None
     is_committed, waiting = False, ""
     dates: list[Event] = []
     plan = folded_phases(dates)
@@ -404,7 +404,7 @@ def _unexplained(view: Snapshot, track: Track) -> str:
             if has_started or before is None or committed_content(before, content.get("phases")) != content:
                 return f"event {event.index} commits to another basis than the last one before it, or after the start"
             is_committed, waiting = True, ""
-        elif isinstance(basis := event.body, RecordedBasis):
+        elif isinstance(basis := event.body, BasisBody):
             names = changed_names(before, basis) if before is not None and (is_committed or has_started) else ()
             if names and (promised is None or changed_names(promised, basis)):
                 # Before the start, it is committed to again.

@@ -28,7 +28,7 @@ from scorer.record.events import bodies, log_lines
 from scorer.record.log import LOG, LogLine
 from scorer.rules.phases import Phases, closing
 from scorer.settings.tracks import Challenge, Track, split_of
-from scorer.store.events import RecordedBasis, RevealBody
+from scorer.store.events import BasisBody, RevealBody
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -81,7 +81,7 @@ def _check(name: str, problems: Iterable[str]) -> Check:
 
 def _solution_problems(challenge: Challenge, store: Store) -> Iterator[str]:
     archive = store.archive(challenge.root)
-    wanted = {basis.solution: event for event, basis in bodies(store.read(lambda view: view.events()), RecordedBasis)}
+    wanted = {basis.solution: event for event, basis in bodies(store.read(lambda view: view.events()), BasisBody)}
     for solution, event in sorted(wanted.items()):
         path = archive.path(solution)
         try:

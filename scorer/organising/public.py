@@ -44,7 +44,7 @@ from scorer.rules.visibility import shown_from
 from scorer.settings.published import OUTSIDE, Portable, portable
 from scorer.settings.tracks import FILE, Challenge, public_lists, split_of
 from scorer.store.documents import Manifest
-from scorer.store.events import RecordedBasis
+from scorer.store.events import BasisBody
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.store.transfer import dumped
@@ -136,7 +136,7 @@ def public_texts(view: Snapshot, challenge: Challenge, settings: str, proof: Pro
 
 def public_files(view: Snapshot, challenge: Challenge, places: Iterable[str]) -> set[str]:
     """The names of the members that are files: those of the settings, solutions, lists and submissions."""
-    bases = [basis for _, basis in bodies(view.all_events, RecordedBasis)]
+    bases = [basis for _, basis in bodies(view.all_events, BasisBody)]
     used = {digest for each in bases for digest in (each.basis.solution, each.items, each.excluded) if digest}
     submitted = present_digests(view) if challenge.publish_submissions else frozenset()
     files = {*(f"{CHALLENGE}{place}" for place in places), *(f"{SOLUTIONS}{digest}" for digest in used)}
@@ -164,7 +164,7 @@ def _results(view: Snapshot, challenge: Challenge, events: Sequence[Event]) -> I
     """The results of submissions without bytes; those that were withdrawn have their places of a quota."""
     digests = {arrival.digest for _, arrival in bodies(events, ArrivalBody)}
     digests -= present_digests(view) if challenge.publish_submissions else set()
-    used = {basis.solution for _, basis in bodies(events, RecordedBasis)}
+    used = {basis.solution for _, basis in bodies(events, BasisBody)}
     for row in dumped(view, RESULT_TABLE):
         if row["submission_digest"] in digests and row["solution_digest"] in used:
             yield row

@@ -19,7 +19,7 @@ from scorer.organising.phases import check_preliminary
 from scorer.record.log import encoded
 from scorer.scoring.outcomes import RENAMED_GENERATION, Rules, check_gains
 from scorer.settings.tracks import Track, public_lists, split_of
-from scorer.store.events import Basis, RecordedBasis, StoredQueries
+from scorer.store.events import Basis, BasisBody, StoredQueries
 from scorer.store.sidecar import Archive
 from scorer.store.snapshot import Means, Snapshot
 from scorer.store.store import GENERATIONS, Store
@@ -53,7 +53,7 @@ class RuleSet:
         lists = items, list_digest(items), excluded, list_digest(excluded)
         return cls(track, track.solution_path, _digest_of_solution(track), *lists, store.archive(track.root))
 
-    def by(self, recorded: RecordedBasis) -> RuleSet:
+    def by(self, recorded: BasisBody) -> RuleSet:
         """The rules of a recorded basis, with the bytes that were archived then; the track decides what is no rule."""
         solution, archive = recorded.basis.solution, self.archive
         items = None if recorded.items is None else archive.path(recorded.items)
@@ -146,12 +146,12 @@ class RuleSet:
             )
 
     @cached_property
-    def recorded(self) -> RecordedBasis:
+    def recorded(self) -> BasisBody:
         """The basis as it is recorded, without a time."""
         generations = dict(GENERATIONS)
         if self.track.has_earlier_names:  # such a track goes on with the measures that it was recorded with
             generations["measures"] = RENAMED_GENERATION - 1
-        return RecordedBasis.of(self.basis, self.settings, generations, self.items_digest)
+        return BasisBody.of(self.basis, self.settings, generations, self.items_digest)
 
     def differences(self, other: RuleSet) -> tuple[str, ...]:
         """What differs from other rules, as `changed_names` returns it."""
@@ -162,7 +162,7 @@ ABOUT_FILES = frozenset({"description", "solution", "queries", "items", "submiss
 """Recorded settings that say where something is, or are texts: they decide nothing."""
 
 
-def differing_settings(rules: RuleSet, recorded: RecordedBasis) -> list[str]:
+def differing_settings(rules: RuleSet, recorded: BasisBody) -> list[str]:
     """The names of settings and files that are not those of a recorded basis."""
     if recorded.settings is None:  # schema 1 recorded it
         return list(rules.differences(rules.by(recorded)))

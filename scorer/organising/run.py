@@ -248,7 +248,7 @@ def plan(
         skipped=scanned.skipped,
         warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ()), *not_kept),
         notes=(
-            *_notes(rules, by_files, doubts, has_started=entries.phases.has_started(before.now)),
+            *_notes(rules, by_files, doubts, has_started=before.phases.has_started(before.now)),
             *same_bytes(scanned.submissions),
             *about_names(track, rules.track, scanned.submissions),
         ),

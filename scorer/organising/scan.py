@@ -28,6 +28,7 @@ from scorer.live.entry import (
     recorded,
     stays,
 )
+from scorer.live.now import Now
 from scorer.live.phases import NewScan, content_mark, folder_of
 from scorer.organising.files import (
     IN_TEAM,
@@ -51,6 +52,7 @@ from scorer.organising.watch import Sources, score_queue
 from scorer.record.events import Key
 from scorer.record.log import EventKind
 from scorer.rules.metadata import Value, body
+from scorer.rules.phases import Phases
 from scorer.rules.tables import FILE_NAMES
 from scorer.scoring.executors import GoOn
 from scorer.settings.tracks import Challenge, Track
@@ -255,6 +257,7 @@ class Before:
     """The rules of challenge.toml."""
     rules: RuleSet
     """The rules in force."""
+    phases: Phases
     entries: Entries
     """Without scores."""
     known: frozenset[str]
@@ -280,7 +283,7 @@ class Before:
 
     def stays(self, submission: Submission) -> bool:
         """Whether a submission stays present or withdrawn, regardless of its file, because its phase has closed."""
-        return stays(submission, self.entries.phases, self.entries.track, self.now)
+        return stays(submission, self.phases, self.rules.track, self.now)
 
 
 def before_scan(store: Store, track: Track, limits: Limits) -> Before:
@@ -302,6 +305,7 @@ def before_scan(store: Store, track: Track, limits: Limits) -> Before:
             now=store.now(),
             by_files=by_files,
             rules=rules,
+            phases=Now.of(view, track).phases,
             entries=rules.entries(view),
             known=view.known_digests(basis),
             queries=view.queries(basis.solution) if is_same and rules.is_stored(view) else None,

@@ -384,7 +384,7 @@ def _that_may_cost(listed: Entries, digest: str) -> list[Claim]:
             state.index,
             state.submission.team,
             state.submission.received,
-            listed.phases.place(state.submission.received)[0],
+            listed.quota.phases.place(state.submission.received)[0],
             "open",
         )
         for state in listed.stored

@@ -177,7 +177,7 @@ def _check_settings(settings: Mapping[str, Any] | None) -> None:
 _Place = tuple[WholeNumber | None, Annotated[float | None, Field(strict=True)]]
 
 
-class RecordedBasis(Body, plain=("solution", "matching", "version_1", "settings", "generations", "items")):
+class BasisBody(Body, plain=("solution", "matching", "version_1", "settings", "generations", "items")):
     """The basis of a track's board, as recorded."""
 
     solution: HexDigest
@@ -226,7 +226,7 @@ class ErratumBody(Body, plain=("number", "state", "reason", "basis")):
     number: int = Field(strict=True, ge=1)
     state: Literal["previewed", "applied", "cancelled"]
     reason: str
-    basis: RecordedBasis
+    basis: BasisBody
 
 
 class ChangesBody(BaseModel):
@@ -266,7 +266,7 @@ BODIES: Mapping[str, type[Body]] = {
     **dict.fromkeys(("withdrawal", "return", "forgetting"), FileBody),
     "amendment": AmendmentBody,
     "metadata": MetadataBody,
-    "basis": RecordedBasis,
+    "basis": BasisBody,
     "phases": PhasesBody,
     "extension": ExtensionBody,
     "pick": PickBody,
@@ -290,7 +290,7 @@ WITH_STATE: Mapping[tuple[str, str], type[Body]] = {
 _INNER: Mapping[str, type[BaseModel]] = {
     "picks": FileBody,
     "phases": Phase,
-    "basis": RecordedBasis,
+    "basis": BasisBody,
     "changes": ChangesBody,
 }
 """By a key of a body: the model of the value there, or of each value in a list there."""
@@ -334,9 +334,9 @@ def event_of(index: int, track: str, kind: EventKind, at: str | None, body: str,
     return event_with(index, track, kind, None if at is None else time_of(at), json.loads(body), log)
 
 
-def last_basis(events: Sequence[Event]) -> RecordedBasis | None:
+def last_basis(events: Sequence[Event]) -> BasisBody | None:
     """The last basis that events record, given in order; None without one."""
-    return next((basis for _, basis in bodies(reversed(events), RecordedBasis)), None)
+    return next((basis for _, basis in bodies(reversed(events), BasisBody)), None)
 
 
 def new_basis(events: Sequence[Event], body: Mapping[str, Any]) -> list[tuple[EventKind, Mapping[str, Any]]]:

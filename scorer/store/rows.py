@@ -20,7 +20,7 @@ from scorer.record.log import RESOLUTION, iso
 from scorer.scoring.outcomes import MEASURE_GENERATION, DamagedError, Failed, Mean, Rejected, Summary
 from scorer.store import schema as db
 from scorer.store.database import AT_A_TIME, Database, insert_all
-from scorer.store.events import Basis, RecordedBasis, ScannedFile, event_of, last_basis
+from scorer.store.events import Basis, BasisBody, ScannedFile, event_of, last_basis
 from scorer.wording import iso_time, shortened
 
 _Unpacked = TypeVar("_Unpacked")
@@ -231,12 +231,12 @@ class TableRows:
         """The names of all teams of all tracks, in the order in which their first submissions were recorded."""
         return tuple(dict.fromkeys(arrival.team for _, arrival in bodies(self.events(), ArrivalBody)))
 
-    def recorded_basis(self, track: str) -> RecordedBasis | None:
+    def recorded_basis(self, track: str) -> BasisBody | None:
         """The basis of a track's board; None if it has never been scored.
 
         Before the first basis was recorded, it is that one: results do not depend on when they were computed.
         """
-        recorded = (basis for event, basis in bodies(self.all_events, RecordedBasis) if event.track == track)
+        recorded = (basis for event, basis in bodies(self.all_events, BasisBody) if event.track == track)
         return last_basis(self.events(track)) or next(recorded, None)
 
     def solution_row(self, digest: str) -> Any:

@@ -33,7 +33,7 @@ from scorer.organising.scan import import_submissions
 from scorer.rules.teams import slugs
 from scorer.scoring.outcomes import Rejected, Scored
 from scorer.settings.tracks import Track
-from scorer.store.events import Basis, Failure, RecordedBasis, Submission
+from scorer.store.events import Basis, BasisBody, Failure, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import GENERATIONS, Store
 from scorer.wording import markdown_table, printable_name
@@ -86,7 +86,7 @@ class Sent:
         self.store = store
         self.flagged = flagged
         store.store_solution(BASIS.solution, [f"q{number}" for number in range(5)], flagged, NOTHING.ideal)
-        record_basis(store, "cold-start", RecordedBasis.of(BASIS, None, GENERATIONS))
+        record_basis(store, "cold-start", BasisBody.of(BASIS, None, GENERATIONS))
 
     def __call__(self, team: str, result: float | Scored | Rejected | None, hours: float = 0, file: str = "") -> None:
         """Record a file of a team; a number is its score on all queries, None means not scored yet."""

@@ -621,7 +621,7 @@ def test_phases_are_announced_once(tmp_path: Path) -> None:
         live.run(now)
 
     assert live.kinds().count("phases") == 1
-    (announcement,) = live.entries().phases.announcements
+    (announcement,) = live.entries().quota.phases.announcements
     assert (announcement.at, [each.name for each in announcement.phases]) == (ANNOUNCED, ["one", "two"])
 
 
@@ -634,7 +634,7 @@ def test_a_phase_may_change_before_it_starts(tmp_path: Path) -> None:
     live.configure(phase("one", START + DAY, END, 'grace = "1h"'))
     live.run(START + 2 * DAY)
 
-    plan = live.entries().phases
+    plan = live.entries().quota.phases
     assert [len(each.phases) for each in plan.announcements] == [2, 2, 1]
     assert plan.all == (made(start=START + DAY, grace="1h"),)
 
@@ -746,7 +746,7 @@ def test_after_an_extension_the_file_may_have_any_earlier_end(tmp_path: Path) ->
     for number, end in enumerate((END, END + HOUR, END + DAY)):
         live.configure(phase("one", START, end), TWO)
         live.run(START + DAY + number * HOUR)
-        assert live.entries().phases.all[0].end == END + DAY
+        assert live.entries().quota.phases.all[0].end == END + DAY
     live.configure(phase("one", START, END + 2 * HOUR), TWO)
     with pytest.raises(ChallengeError, match="was announced with 2011-04-29 10:00:00 UTC"):
         live.run(START + 2 * DAY)
@@ -766,7 +766,7 @@ def test_an_end_that_was_written_into_the_file_first_can_be_recorded(tmp_path: P
     extended(live, START + DAY, END + DAY)
     live.run(START + 2 * DAY)
 
-    assert live.entries().phases.all[0].end == END + DAY
+    assert live.entries().quota.phases.all[0].end == END + DAY
 
 
 def test_a_phase_that_has_not_started_keeps_its_extension(tmp_path: Path) -> None:
@@ -776,11 +776,11 @@ def test_a_phase_that_has_not_started_keeps_its_extension(tmp_path: Path) -> Non
     extended(live, ANNOUNCED, SECOND_END + DAY, "two")
     live.configure(ONE, phase("two", SECOND_START, SECOND_END, 'grace = "1h"'))
     live.run(ANNOUNCED + DAY)
-    assert live.entries().phases.all[1] == made("two", SECOND_START, SECOND_END + DAY, grace="1h")
+    assert live.entries().quota.phases.all[1] == made("two", SECOND_START, SECOND_END + DAY, grace="1h")
 
     live.configure(ONE, phase("two", SECOND_START, SECOND_END + 2 * DAY))
     live.run(ANNOUNCED + 2 * DAY)
-    assert live.entries().phases.all[1] == made("two", SECOND_START, SECOND_END + 2 * DAY)
+    assert live.entries().quota.phases.all[1] == made("two", SECOND_START, SECOND_END + 2 * DAY)
 
 
 def test_phases_that_overlap_by_an_extension_are_refused(tmp_path: Path) -> None:
@@ -839,7 +839,7 @@ def test_a_phase_is_extended_until_it_has_closed_and_up_to_the_next_one(tmp_path
     live.run(ANNOUNCED)
     extended(live, now, SECOND_START - HOUR)
 
-    assert live.entries().phases.all[0].closes == SECOND_START
+    assert live.entries().quota.phases.all[0].closes == SECOND_START
 
 
 def test_an_extension_is_public_during_a_freeze(tmp_path: Path) -> None:
@@ -976,4 +976,4 @@ def test_a_phase_is_extended_by_the_command(
         "main: the phase one ends at 2011-05-01 10:00:00 UTC, not at 2011-04-28 10:00:00 UTC; `scorer run` shows it\n",
         "",
     )
-    assert live.entries(START).phases.all[0].end == datetime(2011, 5, 1, 10, tzinfo=UTC)
+    assert live.entries(START).quota.phases.all[0].end == datetime(2011, 5, 1, 10, tzinfo=UTC)

@@ -11,7 +11,7 @@ from scorer.errors import StoreError
 from scorer.live.entry import SubmissionState, key_of
 from scorer.organising.picks import amend_received, forget_outcome
 from scorer.organising.scan import import_submissions
-from scorer.store.events import RecordedBasis, Submission
+from scorer.store.events import BasisBody, Submission
 from scorer.store.schema import event_table
 from scorer.store.store import GENERATIONS, Store
 from tests.databases import changed, record_basis, rows, seal
@@ -176,12 +176,12 @@ def test_what_changes_nothing_keeps_the_revision(place: str) -> None:
     first = submission("first")
     with opened(place) as store:
         store_result(store, first, BASIS, scored())
-        record_basis(store, "cold-start", RecordedBasis.of(BASIS, None, GENERATIONS))
+        record_basis(store, "cold-start", BasisBody.of(BASIS, None, GENERATIONS))
         before = revision(store)
         import_submissions(store, "cold-start", [first])
         import_submissions(store, "cold-start", [], recheck=lambda files: dict.fromkeys(files, first.digest))
         store.store_results([(first.digest, scored(5).summary())], BASIS)
-        record_basis(store, "cold-start", RecordedBasis.of(BASIS, None, GENERATIONS))
+        record_basis(store, "cold-start", BasisBody.of(BASIS, None, GENERATIONS))
         assert revision(store) == before
 
 

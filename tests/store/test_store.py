@@ -25,7 +25,7 @@ from scorer.live.entry import SubmissionState, submissions
 from scorer.measures import Measure, parse
 from scorer.organising.scan import import_submissions
 from scorer.scoring.outcomes import Rejected, Scored
-from scorer.store.events import Basis, RecordedBasis, Submission
+from scorer.store.events import Basis, BasisBody, Submission
 from scorer.store.rows import drop_outcomes
 from scorer.store.schema import SCHEMA_VERSION, schema_table
 from scorer.store.store import GENERATIONS, Store
@@ -249,8 +249,8 @@ def test_the_last_basis_of_a_track_is_stored(place: str) -> None:
     """It is None at first, then the last one that was recorded."""
     with opened(place) as store:
         assert basis_of(store, "cold-start") is None
-        record_basis(store, "cold-start", RecordedBasis.of(BASIS, None, GENERATIONS))
-        record_basis(store, "cold-start", RecordedBasis.of(OTHER_SETTINGS, None, GENERATIONS))
+        record_basis(store, "cold-start", BasisBody.of(BASIS, None, GENERATIONS))
+        record_basis(store, "cold-start", BasisBody.of(OTHER_SETTINGS, None, GENERATIONS))
 
     with Store.open(place) as store:
         assert basis_of(store, "cold-start") == OTHER_SETTINGS
@@ -547,7 +547,7 @@ def fill(place: str, team: str = "tea-kettle") -> None:
         for number in range(12):
             outcome = rejected() if number % 4 == 3 else scored(number)
             store_result(store, submission(f"{team}-{number}", team=team, hours=number), BASIS, outcome)
-        record_basis(store, "cold-start", RecordedBasis.of(BASIS, None, GENERATIONS))
+        record_basis(store, "cold-start", BasisBody.of(BASIS, None, GENERATIONS))
 
 
 def filling(place: str, *, team: str = "tea-kettle", last: str = "", times: int = 1) -> subprocess.Popen[str]:
