@@ -96,7 +96,7 @@ def _challenge(folder: Path, recorded: int) -> None:
         ",".join(f"i{(7 * query + item) % 5000}|{item % 3 + 1}" for item in range(20)) for query in range(QUERIES)
     )
     (folder / "solution.txt").write_text("".join(f"q{query}:0:{line}\n" for query, line in enumerate(grades)))
-    events: list[tuple[Any, dict[str, Any]]] = []
+    events: list[tuple[str, Any, dict[str, Any]]] = []
     for number in range(recorded):
         team, received = f"team-{number % TEAMS:03}", BEGUN + timedelta(minutes=number)
         name = f"{received:%Y%m%dT%H%M%SZ}-{number:06}.txt"
@@ -104,9 +104,9 @@ def _challenge(folder: Path, recorded: int) -> None:
         (submissions / team).mkdir(exist_ok=True)
         (submissions / team / name).write_bytes(content)
         submission = Submission("main", team, f"main/{team}/{name}", sha256(content).hexdigest(), received)
-        events.append(("arrival", arrival(submission)))
+        events.append(("main", "arrival", arrival(submission)))
     with Store.open(folder / "scores.db") as store:
-        store.record("main", lambda _: events)
+        store.record(lambda _: events)
 
 
 class _Sender:

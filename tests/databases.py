@@ -16,7 +16,6 @@ import pytest
 from sqlalchemy import Table, create_engine, inspect, make_url, select, text, update
 
 from scorer.organising.teams import team_events
-from scorer.record.events import EVERY_TRACK
 from scorer.store.events import BasisBody, new_basis
 from scorer.store.schema import sealed
 from scorer.store.store import Store
@@ -151,9 +150,9 @@ def connected(place: str) -> Iterator[Any]:
 
 def record_basis(store: Store, track: str, recorded: BasisBody) -> None:
     """Record what a track's board is based on, unless it is the same as before; the solution must be stored."""
-    store.record(track, lambda view: new_basis(view.events(track), recorded.body))
+    store.record(lambda view: new_basis(track, view.events(track), recorded.body))
 
 
 def record_teams(store: Store, settings: Mapping[str, Mapping[str, Any]], reasons: Mapping[str, str]) -> None:
     """Record what the organiser sets for teams, as `team_events`."""
-    store.record(EVERY_TRACK, lambda view: team_events(view, settings, reasons))
+    store.record(lambda view: team_events(view, settings, reasons))

@@ -21,7 +21,7 @@ from scorer.organising.phases import announcement, with_split
 from scorer.organising.picks import entry_named
 from scorer.organising.rules import RuleSet
 from scorer.record.events import EVERY_TRACK
-from scorer.record.log import EventKind, head_statement, opening_of, sha256_of
+from scorer.record.log import head_statement, opening_of, sha256_of
 from scorer.record.signatures import public_key, signature
 from scorer.rules.phases import closing
 from scorer.rules.split import QuerySplit
@@ -29,7 +29,7 @@ from scorer.rules.teams import slugs
 from scorer.settings.tracks import Challenge, Track, split_of
 from scorer.store.events import new_basis
 from scorer.store.snapshot import Snapshot
-from scorer.store.store import Store
+from scorer.store.store import Added, Store
 from scorer.wording import iso_time, utc_moment
 
 
@@ -107,9 +107,6 @@ def write_receipt(path: Path, text: str) -> None:
         replace_content(path, text.encode("ascii"), is_private=True)
 
 
-_Added = list[tuple[str, EventKind, Mapping[str, Any]]]
-
-
 def commit(challenge: Challenge, store: Store) -> Commitment:
     """Commit to the solutions, the rules and the keys of splits, as the files are now; return the commitment.
 
@@ -125,13 +122,12 @@ def commit(challenge: Challenge, store: Store) -> Commitment:
     for rules in rule_sets:
         rules.store_solution(store, rules.checked_solution())
 
-    def committed(view: Snapshot) -> _Added:
+    def committed(view: Snapshot) -> Added:
         _check_not_started(view, challenge)
         announced = {track.name: announcement(view, track) for track in challenge.tracks}
-        added: _Added = [(name, *event) for name, events in announced.items() for event in events]
+        added = [event for events in announced.values() for event in events]
         for rules in rule_sets:
-            events = new_basis(view.events(rules.track.name), rules.recorded.body)
-            added += [(rules.track.name, *event) for event in events]
+            added += new_basis(rules.track.name, view.events(rules.track.name), rules.recorded.body)
         content = {
             "challenge": challenge.name,
             "scorer": version("challenge-scorer"),
@@ -144,7 +140,7 @@ def commit(challenge: Challenge, store: Store) -> Commitment:
             added.append((EVERY_TRACK, "commitment", {"sha256": sha256_of(opening), "opening": opening}))
         return added
 
-    store.record_all(committed)
+    store.record(committed)
     return store.read(lambda view: commitments(view.events()))[-1]
 
 
@@ -164,13 +160,11 @@ def _check_not_started(view: Snapshot, challenge: Challenge) -> None:
             )
 
 
-def _content(
-    view: Snapshot, rules: RuleSet, announced: Sequence[tuple[EventKind, Mapping[str, Any]]]
-) -> dict[str, Any]:
+def _content(view: Snapshot, rules: RuleSet, announced: Added) -> dict[str, Any]:
     """What is committed about a track."""
     phases = [phase.recorded() for phase in Now.of(view, rules.track).phases.all]
     if announced:
-        phases = announced[-1][1]["phases"]
+        phases = announced[-1][-1]["phases"]
     return committed_content(rules.recorded, phases)
 
 
@@ -195,9 +189,8 @@ def reveal(challenge: Challenge, store: Store, tracks: Sequence[Track]) -> tuple
     """
     splits = [split for track in tracks if (split := split_of(track)) is not None]
     is_whole = len(tracks) == len(challenge.tracks)
-    reveals: list[Reveal] = []
 
-    def revealed(view: Snapshot) -> Sequence[tuple[str, EventKind, Mapping[str, Any]]]:
+    def revealed(view: Snapshot) -> tuple[Added, list[Reveal]]:
         last = commitments(view.events())[-1:] if is_whole else ()
         if not splits and not last:
             with_split(tracks)
@@ -205,14 +198,14 @@ def reveal(challenge: Challenge, store: Store, tracks: Sequence[Track]) -> tuple
             _check_key(view, challenge, split)
         for track in challenge.tracks if last else ():
             check_over(view, track)
-        reveals[:] = [Reveal(split.track, split.key_sha256, not is_revealed(view, split)) for split in splits]
-        reveals.extend(Reveal(EVERY_TRACK, commitment.sha256, not commitment.is_revealed) for commitment in last)
+        reveals = [Reveal(split.track, split.key_sha256, not is_revealed(view, split)) for split in splits]
+        reveals += [Reveal(EVERY_TRACK, commitment.sha256, not commitment.is_revealed) for commitment in last]
         bodies: list[Mapping[str, Any]] = [{"split_key": split.key.hex()} for split in splits]
         bodies += [{"commitment": commitment.sha256} for commitment in last]
-        return [(made.track, "reveal", body) for made, body in zip(reveals, bodies, strict=True) if made.is_new]
+        added: Added = [(made.track, "reveal", body) for made, body in zip(reveals, bodies, strict=True) if made.is_new]
+        return added, reveals
 
-    store.record_all(revealed)
-    return tuple(reveals)
+    return tuple(store.record_with(revealed))
 
 
 def _check_key(view: Snapshot, challenge: Challenge, split: QuerySplit) -> None:

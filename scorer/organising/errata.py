@@ -45,9 +45,9 @@ def preview_erratum(challenge: Challenge, store: Store, track: Track, executor: 
         errata = Now.of(view, track).errata
         number = 1 + len(errata.applied)
         is_same = errata.open is not None and not by_files.differences(by_files.by(errata.open.basis))
-        return [] if is_same else [("preview", _event(number, "previewed", "", by_files.recorded.body))]
+        return [] if is_same else [(track.name, "preview", _event(number, "previewed", "", by_files.recorded.body))]
 
-    store.record(track.name, opened)
+    store.record(opened)
     _refresh(challenge, store, track, executor)
     return store.read(lambda view: pending_changes(view, by_files))
 
@@ -87,9 +87,10 @@ def apply(
         body = by_files.recorded.body
         event = _event(erratum.number, "applied", reason.strip(), body)
         # Results by the old basis may be dropped one day, so that the boards cannot be computed again.
-        return [("erratum", {**event, "changes": recorded_changes(shown)}), ("basis", body)], compared
+        changes = {"changes": recorded_changes(shown)}
+        return [(track.name, "erratum", event | changes), (track.name, "basis", body)], compared
 
-    changed = store.record_with(track.name, applied)
+    changed = store.record_with(applied)
     return store.read(lambda view: Now.of(view, track).errata.applied)[-1], changed
 
 
@@ -98,9 +99,9 @@ def cancel(store: Store, track: Track) -> Erratum:
 
     def cancelled(view: Snapshot) -> tuple[Added, Erratum]:
         erratum = _open(view, track)
-        return [("cancellation", _event(erratum.number, "cancelled", "", erratum.basis.body))], erratum
+        return [(track.name, "cancellation", _event(erratum.number, "cancelled", "", erratum.basis.body))], erratum
 
-    return store.record_with(track.name, cancelled)
+    return store.record_with(cancelled)
 
 
 def pending_changes(view: Snapshot, rules: RuleSet, *, as_shown: bool = False) -> Changes:

@@ -10,7 +10,6 @@ from typing import Any
 from scorer.errors import ChallengeError
 from scorer.live.now import Now
 from scorer.live.rules import is_committed
-from scorer.record.log import EventKind
 from scorer.rules.phases import Extension, Phase, Phases, check_order, closing, duration_text, replace_end
 from scorer.rules.split import QuerySplit, check_split, make_key
 from scorer.settings.tracks import Challenge, Track, check_ladder, check_stage
@@ -23,7 +22,7 @@ from scorer.wording import quoted, suggestion, utc_moment
 def announce(store: Store, track: Track) -> None:
     """Record the phases of challenge.toml, if they are new or have changed before their start."""
     if store.read(lambda view: announcement(view, track)):
-        store.record(track.name, lambda view: announcement(view, track))
+        store.record(lambda view: announcement(view, track))
 
 
 def announcement(view: Snapshot, track: Track) -> Added:
@@ -31,7 +30,7 @@ def announcement(view: Snapshot, track: Track) -> Added:
     recorded = Now.of(view, track).phases
     _check_steps(track)
     if not recorded.announcements:
-        return [("phases", _body(track.phases))] if track.phases else []
+        return [(track.name, "phases", _body(track.phases))] if track.phases else []
     if not track.phases and is_committed(view.events(), track.name):
         raise ChallengeError(
             f"tracks.{track.name}.phases: is missing, but the challenge is committed with phases; restore them"
@@ -56,7 +55,7 @@ def announcement(view: Snapshot, track: Track) -> Added:
         check_order(tuple(phases))
     except ValueError as error:
         raise ChallengeError(f"tracks.{track.name}.phases: with the extensions, {error}") from error
-    return [] if tuple(phases) == recorded.all else [("phases", _body(phases))]
+    return [] if tuple(phases) == recorded.all else [(track.name, "phases", _body(phases))]
 
 
 def _check_steps(track: Track) -> None:
@@ -119,7 +118,7 @@ def extend(
     for extended in tracks:
         announce(store, _with_former_end(extended, plans[extended.name], name, end))
 
-    def decide(view: Snapshot) -> Sequence[tuple[str, EventKind, Mapping[str, Any]]]:
+    def decide(view: Snapshot) -> Added:
         for extended in tracks:
             _check_extension(extended, Now.of(view, extended).phases, name, end, view.now)
         body = {"phase": name, "end": end.isoformat(), "reason": reason.strip()}
@@ -127,7 +126,7 @@ def extend(
 
     if not reason.strip():
         raise ChallengeError("the reason is blank; give one: visitors read it")
-    store.record_all(decide)
+    store.record(decide)
     return store.read(lambda view: {extended.name: Now.of(view, extended).phases.extensions[-1] for extended in tracks})
 
 

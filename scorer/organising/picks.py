@@ -92,11 +92,11 @@ def record_metadata(store: Store, track: Track, key: Key, stated: Stated, source
         before = state.metadata.values if reason else {}
         earlier = {each.name: Given(field_text(before.get(each.name))) for each in track.metadata}
         values = checked(track.metadata, {**earlier, **stated})
-        return (
-            [] if values == state.metadata.values else [("metadata", body(track.metadata, key, values, source, reason))]
-        )
+        if values == state.metadata.values:
+            return []
+        return [(track.name, "metadata", body(track.metadata, key, values, source, reason))]
 
-    store.record(track.name, changed)
+    store.record(changed)
 
 
 def withdraw_entry(store: Store, track: Track, key: Key) -> None:
@@ -113,9 +113,9 @@ def withdraw_entry(store: Store, track: Track, key: Key) -> None:
             return []
         # A result that the same bytes get later, perhaps of another team, is none of this entry.
         unscored = {} if view.has_result(key[1]) else {"unscored": True}
-        return [("withdrawal", {"file": key[0], "digest": key[1], "source": SERVICE, **unscored})]
+        return [(track.name, "withdrawal", {"file": key[0], "digest": key[1], "source": SERVICE, **unscored})]
 
-    store.record(track.name, changed)
+    store.record(changed)
     with suppress(OSError):
         delivered_file = final_path(track, key[0])
         if digest_of(delivered_file) == key[1]:
@@ -127,7 +127,7 @@ def forget_outcome(store: Store, track: str, key: Key, reason: str) -> None:
 
     Results belong to the content of a file: other submissions with the same content are scored again, too.
     """
-    store.record_forgetting(track, lambda view: [("forgetting", _about(store, view, track, key, reason))], key[1])
+    store.record_forgetting(lambda view: [(track, "forgetting", _about(store, view, track, key, reason))], key[1])
 
 
 def amend_received(store: Store, track: str, key: Key, received: datetime, reason: str) -> None:
@@ -137,7 +137,7 @@ def amend_received(store: Store, track: str, key: Key, received: datetime, reaso
     if is_misdated(received, store.now()):
         raise StoreError(f"{iso(received)}: is not a time of receipt; give one from 1990 on and not later than now")
     amended = {"received": iso(received)}
-    store.record(track, lambda view: [("amendment", {**_about(store, view, track, key, reason), **amended})])
+    store.record(lambda view: [(track, "amendment", {**_about(store, view, track, key, reason), **amended})])
 
 
 def _about(store: Store, view: Snapshot, track: str, key: Key, reason: str) -> dict[str, str]:
@@ -188,9 +188,10 @@ def record_pick(store: Store, track: str, team: str, keys: Sequence[Key], source
         if (last[0].keys if last else ()) == tuple(keys):
             return []
         picked = [{"file": file, "digest": digest} for file, digest in keys]
-        return [("pick", {"team": team, "picks": picked, "source": source} | ({"reason": reason} if reason else {}))]
+        pick = {"team": team, "picks": picked, "source": source} | ({"reason": reason} if reason else {})
+        return [(track, "pick", pick)]
 
-    store.record(track, changed)
+    store.record(changed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -323,7 +323,7 @@ def carry_out(
 
     def basis(view: Snapshot) -> Added:
         # If an erratum was applied since the plan was made, the next run goes on by its rules.
-        return [] if rules.differences(rules.in_force(view)) else new_basis(view.events(name), recorded)
+        return [] if rules.differences(rules.in_force(view)) else new_basis(name, view.events(name), recorded)
 
     def read(view: Snapshot) -> tuple[list[tuple[str, Means]], Added, Erratum | None]:
         return rules.missing_means(view), basis(view), Now.of(view, rules.track).errata.open
@@ -331,7 +331,7 @@ def carry_out(
     lacking, added, erratum = store.read(read)
     store.store_means(lacking, rules.basis, rules.rules.measures)
     if added:
-        store.record(name, basis)
+        store.record(basis)
     if erratum is not None:
         new = rules.by(erratum.basis)
 

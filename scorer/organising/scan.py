@@ -316,7 +316,7 @@ def before_scan(store: Store, track: Track, limits: Limits) -> Before:
 
     while (before := store.read(read)) is None or before.has_other_limits:
         if before is None:
-            store.record(track.name, lambda view: announcement(view, track))
+            store.record(lambda view: announcement(view, track))
         else:
             store.void_rejections(before.rules.basis, limits)
     return before
@@ -345,13 +345,13 @@ def _metadata(
     track: Track, before: Before, scanned: Scan, states: Mapping[Key, SubmissionState], arrived: Collection[Key]
 ) -> Added:
     """The events that record what was found stated, of new submissions and of those that may change."""
-    added: list[tuple[EventKind, Mapping[str, object]]] = []
+    added: list[tuple[str, EventKind, Mapping[str, object]]] = []
     for submission in (each for _, each in scanned.submissions if each.file in scanned.metadata):
         key, values = key_of(submission), scanned.metadata[submission.file]
         state = states.get(key)
         is_open = state is not None and state.present and not before.stays(submission)
         if key in arrived or (state is not None and is_open and state.metadata.values != values):
-            added.append(("metadata", body(track.metadata, key, values, FOLDER)))
+            added.append((track.name, "metadata", body(track.metadata, key, values, FOLDER)))
     return added
 
 
@@ -379,13 +379,17 @@ def import_submissions(
         stored = new_scan.stored_after(last) if new_scan else None
         states = recorded(view, track)
         added = [
-            (kind, {**(new_scan.completed(last, body) if new_scan else body), **naming} if kind == "arrival" else body)
+            (
+                track,
+                kind,
+                {**(new_scan.completed(last, body) if new_scan else body), **naming} if kind == "arrival" else body,
+            )
             for kind, body in import_changes(states, scanned, recheck)
             if kind == "arrival"
             or (state := states.get((body["file"], body["digest"]))) is None
             or allowed(kind, state)
         ]
-        arrived = {(event["file"], event["digest"]) for kind, event in added if kind == "arrival"}
+        arrived = {(event["file"], event["digest"]) for _, kind, event in added if kind == "arrival"}
         return [*added, *metadata(states, arrived)], stored
 
     store.record_scan(track, changed)

@@ -62,9 +62,9 @@ def issue(store: Store, team: str, use: Use, label: str = "", expires: datetime 
 
     def changed(view: Snapshot) -> Added:
         known = dict.fromkeys((*view.teams, *(token.team for token in tokens(view.events()).values())))
-        return [("token", issued(text, folder_called(team, tuple(known)), use, label, expires))]
+        return [(EVERY_TRACK, "token", issued(text, folder_called(team, tuple(known)), use, label, expires))]
 
-    store.record(EVERY_TRACK, changed)
+    store.record(changed)
     return text
 
 
@@ -76,9 +76,10 @@ def redeem(store: Store, invitation: str) -> tuple[str, str]:
         token = tokens(view.events()).get(token_digest(invitation))
         if token is None or token.use != "invitation" or not token.is_valid(view.now):
             raise InvalidTokenError
-        return [("token", ended(token)), ("token", issued(text, token.team, "token", token.label, None))], token.team
+        new = issued(text, token.team, "token", token.label, None)
+        return [(EVERY_TRACK, "token", ended(token)), (EVERY_TRACK, "token", new)], token.team
 
-    return store.record_with(EVERY_TRACK, exchanged), text
+    return store.record_with(exchanged), text
 
 
 def revoke(store: Store, name: str) -> Token:
@@ -90,9 +91,9 @@ def revoke(store: Store, name: str) -> Token:
             raise ChallengeError(
                 f"{quoted(name)} names {len(named) or 'no'} tokens; give the name that `scorer teams tokens` shows"
             )
-        return [] if named[0].ended is not None else [("token", ended(named[0]))], named[0]
+        return [] if named[0].ended is not None else [(EVERY_TRACK, "token", ended(named[0]))], named[0]
 
-    return store.record_with(EVERY_TRACK, revoked)
+    return store.record_with(revoked)
 
 
 def list_tokens(store: Store) -> tuple[Mapping[str, Token], datetime]:
@@ -172,7 +173,7 @@ def _record(challenge: Challenge, store: Store, teams: Mapping[str, TeamSettings
 
     added, notes = store.read(changed)
     if added:
-        notes = store.record_with(EVERY_TRACK, changed)
+        notes = store.record_with(changed)
     return tuple(notes)
 
 
@@ -184,14 +185,14 @@ def team_events(view: Snapshot, settings: Mapping[str, Mapping[str, Any]], reaso
     """
     _check(view.teams, settings)
     before = {body.team: body.settings.recorded() for _, body in bodies(view.events(), TeamBody)}
-    events: list[tuple[EventKind, dict[str, Any]]] = []
+    events: list[tuple[str, EventKind, dict[str, Any]]] = []
     for team in sorted(before.keys() | settings.keys()):
         old, new = before.get(team, {}), settings.get(team, {})
         if encoded(old) != encoded(new):
             is_decision = any(old.get(name) != new.get(name) for name in DECISIONS)
             reason = new.get("disqualified") or new.get("withdrawn") or reasons.get(team, "")
             body = {"team": team, "settings": dict(new), "reason": reason if is_decision else ""}
-            events.append(("team", body))
+            events.append((EVERY_TRACK, "team", body))
     return events
 
 

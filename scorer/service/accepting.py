@@ -232,9 +232,9 @@ def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Del
         file = f"{track.name}/{delivery.team}/{name}{f'-{sent}' if sent else '.txt'}"
         submission = Submission(track.name, delivery.team, file, delivery.upload.digest, received)
         arrived = arrival(submission, SERVICE, key[-1]) | Now.of(view, track).declared.naming
-        values = body(track.metadata, key_of(submission), delivery.values, SERVICE)
-        stated: Added = [("metadata", values)] if track.metadata else []
-        return [("arrival", arrived), *stated]
+        stated = body(track.metadata, key_of(submission), delivery.values, SERVICE)
+        added: Added = [(track.name, "arrival", arrived), (track.name, "metadata", stated)]
+        return added if track.metadata else added[:1]
 
     ready = path.with_name(f"{secrets.token_hex(16)}{READY}")
     try:
@@ -243,7 +243,7 @@ def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Del
     except FileNotFoundError:
         raise RefusedError("unavailable", "the file is not here any more; send it again", retry_after=1) from None
     try:
-        is_new = store.record(track.name, decide)
+        is_new = store.record(decide)
     except RefusedError:
         with suppress(FileNotFoundError):  # a run has put the same bytes in place for another entry
             ready.replace(path)

@@ -339,7 +339,9 @@ def last_basis(events: Sequence[Event]) -> BasisBody | None:
     return next((basis for _, basis in bodies(reversed(events), BasisBody)), None)
 
 
-def new_basis(events: Sequence[Event], body: Mapping[str, Any]) -> list[tuple[EventKind, Mapping[str, Any]]]:
+def new_basis(
+    track: str, events: Sequence[Event], body: Mapping[str, Any]
+) -> list[tuple[str, EventKind, Mapping[str, Any]]]:
     """The event that records a basis, given the events of its track; none if the last basis is the same."""
     last = next((event for event in reversed(events) if event.kind == "basis"), None)
-    return [] if last is not None and last.text == encoded(body) else [("basis", body)]
+    return [] if last is not None and last.text == encoded(body) else [(track, "basis", body)]

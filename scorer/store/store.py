@@ -44,8 +44,8 @@ from scorer.store.snapshot import Cache, Means, Snapshot
 
 GENERATIONS = {"matching": MATCHING_GENERATION, "measures": MEASURE_GENERATION}
 
-Added = Sequence[tuple[EventKind, Mapping[str, Any]]]
-"""Events of a track to append: the kind and the body of each."""
+Added = Sequence[tuple[str, EventKind, Mapping[str, Any]]]
+"""Events to append: the track of each, or `EVERY_TRACK` for the whole challenge, its kind and its body."""
 
 _Answer = TypeVar("_Answer")
 
@@ -150,29 +150,25 @@ class Store:
             now=self._clock(),
         )
 
-    def record(self, track: str, decide: Callable[[Snapshot], Added]) -> bool:
-        """Append events to the record of a track, or with `EVERY_TRACK` to that of the whole challenge.
+    def record(self, decide: Callable[[Snapshot], Added]) -> bool:
+        """Append events to the record.
 
-        `decide` returns the kind and the body of each event, given the state of the database while no other process can
-        write. What it raises ends the transaction; nothing is recorded then. Returns whether there was an event.
+        `decide` returns the events, given the state of the database while no other process can write. What it raises
+        ends the transaction; nothing is recorded then. Returns whether there was an event.
         """
-        return self.record_all(lambda view: [(track, kind, body) for kind, body in decide(view)])
+        return self._write(lambda connection: self._append(connection, decide(self._snapshot(connection))))
 
-    def record_with(self, track: str, decide: Callable[[Snapshot], tuple[Added, _Answer]]) -> _Answer:
+    def record_with(self, decide: Callable[[Snapshot], tuple[Added, _Answer]]) -> _Answer:
         """Append events as `record`; returns what `decide` returns in addition to them."""
         answers: list[_Answer] = []
 
-        def added(view: Snapshot) -> Added:
-            events, answer = decide(view)
+        def work(connection: Connection) -> bool:
+            added, answer = decide(self._snapshot(connection))
             answers.append(answer)
-            return events
+            return self._append(connection, added)
 
-        self.record(track, added)
+        self._write(work)
         return answers[-1]
-
-    def record_all(self, decide: Callable[[Snapshot], Sequence[tuple[str, EventKind, Mapping[str, Any]]]]) -> bool:
-        """Append events to the records of several tracks, as `record`; each begins with its track, or `EVERY_TRACK`."""
-        return self._write(lambda connection: self._append(connection, decide(self._snapshot(connection))))
 
     def record_restored(self, decide: Callable[[Snapshot], Sequence[LogLine] | None]) -> int:
         """Append rows for the lost events of these lines, and the event that begins the next epoch.
@@ -198,30 +194,27 @@ class Store:
 
         return self._write(work) or 0
 
-    def record_scan(self, track: str, decide: Callable[[Snapshot], tuple[Added, FolderScan | None]]) -> bool:
-        """Append events as `record`, with the scan of the folder unless it is None; returns whether there were any.
+    def record_scan(self, track: str, decide: Callable[[Snapshot], tuple[Added, FolderScan | None]]) -> None:
+        """Append events as `record`, with the scan of the folder of a track unless it is None.
 
         A scan changes nothing that a board shows: without an event, the revision stays as it is.
         """
-        changed = False
 
         def work(connection: Connection) -> bool:
-            nonlocal changed
             added, scan = decide(self._snapshot(connection))
             if scan is not None:
                 unread = {mark: at and iso(at) for mark, at in scan.unread.items()}
                 connection.execute(delete(look_table).where(look_table.c.track == track))
                 row = {"track": track, "at": iso(scan.at), "unread": encoded(unread)}
                 store_rows.add(connection, look_table, row)
-            changed = self._append(connection, [(track, *event) for event in added])
+            changed = self._append(connection, added)
             if changed:
                 self.database.revise(connection)
             return changed or scan is not None
 
         self._write(work, revises=False)
-        return changed
 
-    def record_forgetting(self, track: str, decide: Callable[[Snapshot], Added], digest: str) -> None:
+    def record_forgetting(self, decide: Callable[[Snapshot], Added], digest: str) -> None:
         """Append events as `record`, and drop the outcomes of a submission; boards frozen before keep them."""
 
         def work(connection: Connection) -> bool:
@@ -231,7 +224,7 @@ class Store:
                 phase.freeze for _, announced in bodies(view.all_events, PhasesBody) for phase in announced.phases
             )
             store_rows.drop_outcomes(connection, digest, view.next_index if may_be_frozen else None)
-            return self._append(connection, [(track, *event) for event in added])
+            return self._append(connection, added)
 
         self._write(work)
 
@@ -247,7 +240,7 @@ class Store:
 
         return self.database.retried(once)
 
-    def _append(self, connection: Connection, added: Sequence[tuple[str, EventKind, Mapping[str, Any]]]) -> bool:
+    def _append(self, connection: Connection, added: Added) -> bool:
         """Append events; if the last one has version 1 of the log, an event before them changes the version."""
         for _, kind, body in added:
             if unknown := unknown_keys(kind, body):

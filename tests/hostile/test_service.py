@@ -311,12 +311,12 @@ class TestDeleted:
         """What a transaction wrote to the deleted file is lost, so it says so."""
         path = found.live.folder / "scores.db"
 
-        def deciding(_view: object) -> list[tuple[str, dict[str, str]]]:
+        def deciding(_view: object) -> list[tuple[str, str, dict[str, str]]]:
             path.rename(path.with_suffix(".away"))
-            return [("token", {"state": "ended", "sha256": "0", "team": "amber"})]
+            return [("*", "token", {"state": "ended", "sha256": "0", "team": "amber"})]
 
         with pytest.raises(ReplacedError, match="was deleted or replaced while it was in use"):
-            found.store.record("*", deciding)  # type: ignore[arg-type]
+            found.store.record(deciding)  # type: ignore[arg-type]
         assert not path.exists()
 
     def test_another_file_in_its_place_is_not_written(self, found: Served) -> None:

@@ -116,7 +116,7 @@ def test_no_public_byte_has_a_key_that_the_record_does_not_know(tmp_path: Path) 
         for event in events:
             added = [(event.track, event.kind, event.values), (event.track, event.kind, bodies[event.index])]
             with pytest.raises(TypeError, match=f"the kind {event.kind} has no .*{UNKNOWN}; declare"):
-                store.record_all(partial(_always, added))
+                store.record(partial(_always, added))
     assert live.events() == events
     place = str(live.folder / "scores.db")
     with connected(place) as connection:

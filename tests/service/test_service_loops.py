@@ -234,7 +234,7 @@ def test_runs_render_when_the_site_would_change_and_follow_decisions(found: Serv
         until(lambda: len(renders) > 1)
         assert len(runs) == 1
         amended = {key: arrived.values[key] for key in ("file", "digest", "received")}
-        found.store.record("main", lambda _: [("amendment", {**amended, "reason": "a test"})])
+        found.store.record(lambda _: [("main", "amendment", {**amended, "reason": "a test"})])
         until(lambda: len(runs) > 1)
     (state,) = found.service.followed.submissions("main", "amber")
     assert is_fresh(state, found.now)

@@ -287,12 +287,12 @@ def sealed_again(sound: Sound, table: str, condition: str, name: str, value: str
 def test_a_mistake_in_what_reads_a_database_is_not_damage(error: Exception, sound: Sound) -> None:
     """It surfaces as it is, whether the database is read or written to."""
 
-    def work(view: Snapshot) -> list[tuple[EventKind, dict[str, Any]]]:
+    def work(view: Snapshot) -> list[tuple[str, EventKind, dict[str, Any]]]:
         assert view.events("main")
         raise error
 
     with Store.open(sound.database) as store:
-        for mistaken in (lambda: store.read(work), lambda: store.record("main", work)):
+        for mistaken in (lambda: store.read(work), lambda: store.record(work)):
             with pytest.raises(type(error)) as caught:
                 mistaken()
             assert caught.value is error
