@@ -33,7 +33,6 @@ from scorer.record.events import (
     OptionalText,
     RestoredBody,
     WholeNumber,
-    bodies,
     checked_by,
     known_values,
     need,
@@ -332,11 +331,6 @@ def event_with(
 def event_of(index: int, track: str, kind: EventKind, at: str | None, body: str, log: int | None) -> Event:
     """The event of a row. Raises an error of `INVALID` if it is none."""
     return event_with(index, track, kind, None if at is None else time_of(at), json.loads(body), log)
-
-
-def last_basis(events: Sequence[Event]) -> BasisBody | None:
-    """The last basis that events record, given in order; None without one."""
-    return next((basis for _, basis in bodies(reversed(events), BasisBody)), None)
 
 
 def new_basis(

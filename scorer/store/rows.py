@@ -20,7 +20,7 @@ from scorer.record.log import RESOLUTION, iso
 from scorer.scoring.outcomes import MEASURE_GENERATION, DamagedError, Failed, Mean, Rejected, Summary
 from scorer.store import schema as db
 from scorer.store.database import AT_A_TIME, Database, insert_all
-from scorer.store.events import Basis, BasisBody, ScannedFile, event_of, last_basis
+from scorer.store.events import Basis, BasisBody, ScannedFile, event_of
 from scorer.wording import iso_time, shortened
 
 _Unpacked = TypeVar("_Unpacked")
@@ -236,8 +236,9 @@ class TableRows:
 
         Before the first basis was recorded, it is that one: results do not depend on when they were computed.
         """
-        recorded = (basis for event, basis in bodies(self.all_events, BasisBody) if event.track == track)
-        return last_basis(self.events(track)) or next(recorded, None)
+        last = (basis for _, basis in bodies(reversed(self.events(track)), BasisBody))
+        first = (basis for event, basis in bodies(self.all_events, BasisBody) if event.track == track)
+        return next(last, None) or next(first, None)
 
     def solution_row(self, digest: str) -> Any:
         """The row of a solution. Raises StoreError if it is not stored."""

@@ -23,6 +23,7 @@ from scorer.rules.teams import MergedTeam, Team, TeamChange, comparable_name, me
 from scorer.settings.loading import TEAMS_FILE, read_challenge, read_teams
 from scorer.settings.tracks import Challenge
 from scorer.store.events import event_with
+from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.store.transfer import record_problems
 from tests.accessibility import has_axe, violations
@@ -586,12 +587,13 @@ def test_a_kill_between_file_and_record_is_healed(
     """The next import, or the next command, records what the file says, with its reason."""
     challenge, store = organiser
 
-    def die_unless_empty(_store: Store, settings: Mapping[str, Any], _reasons: object) -> None:
+    def die_unless_empty(_view: Snapshot, settings: Mapping[str, Any], _reasons: object) -> list[object]:
         if settings:
             raise KeyboardInterrupt
+        return []
 
     with monkeypatch.context() as patch:
-        patch.setattr("scorer.organising.teams.record_teams", die_unless_empty)
+        patch.setattr("scorer.organising.teams.team_events", die_unless_empty)
         with pytest.raises(KeyboardInterrupt):
             merge(challenge, store, "amber-lamp", "birch-gate", "one group")
     assert team_events(store) == []
