@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scorer.board.board import Board
@@ -137,7 +136,7 @@ def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Tr
         by_files = RuleSet.of(view, track, store)
         return bool(by_files.differences(by_files.in_force(view)))
 
-    meant = [track for track in challenge.tracks if store.read(partial(is_meant, track=track))]
+    meant = store.read(lambda view: [track for track in challenge.tracks if is_meant(view, track)])
     if len(meant) == 1:
         return meant[0]
     if meant:

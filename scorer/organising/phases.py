@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,11 @@ from scorer.store.store import Added, Store
 from scorer.wording import quoted, suggestion, utc_moment
 
 
-def announce(store: Store, track: Track) -> None:
-    """Record the phases of challenge.toml, if they are new or have changed before their start."""
-    if store.read(lambda view: announcement(view, track)):
-        store.record(lambda view: announcement(view, track))
-
-
 def announcement(view: Snapshot, track: Track) -> Added:
-    """The event that announces the phases of challenge.toml; none if the record has them. Raises ChallengeError."""
+    """The event that announces the phases of challenge.toml, if they are new or have changed before their start.
+
+    Raises ChallengeError.
+    """
     recorded = Now.of(view, track).phases
     _check_steps(track)
     if not recorded.announcements:
@@ -116,7 +114,8 @@ def extend(
     tracks = _tracks_with(challenge, plans, track, name)
     end = end.astimezone(UTC)
     for extended in tracks:
-        announce(store, _with_former_end(extended, plans[extended.name], name, end))
+        stated = _with_former_end(extended, plans[extended.name], name, end)
+        store.record(partial(announcement, track=stated))
 
     def decide(view: Snapshot) -> Added:
         for extended in tracks:

@@ -24,6 +24,7 @@ from scorer.rules.phases import closing
 from scorer.rules.picks import PickSource, picks
 from scorer.settings.metadata import Given, Stated, checked
 from scorer.settings.tracks import Challenge, Track
+from scorer.store.events import Basis
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name, quoted, utc_moment
@@ -39,10 +40,14 @@ def retry(challenge: Challenge, store: Store, names: Sequence[str] = ()) -> int:
 
     Without names, which are as for `entry_named`, these are all.
     """
-    named = store.read(lambda view: [entry_named(view, challenge.tracks, name) for name in names])
+
+    def read(view: Snapshot) -> tuple[list[SubmissionState], list[Basis | None]]:
+        named = [entry_named(view, challenge.tracks, name) for name in names]
+        return named, [Now.of(view, track).basis for track in challenge.tracks]
+
+    named, bases = store.read(read)
     count = 0
-    for track in challenge.tracks:
-        basis = store.read(lambda view: Now.of(view, track).basis)  # noqa: B023 (it is read at once)
+    for track, basis in zip(challenge.tracks, bases, strict=True):
         digests = {state.submission.digest for state in named if state.submission.track == track.name}
         if basis is not None and (digests or not names):
             count += store.retry(basis, digests if names else None)

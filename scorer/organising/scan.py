@@ -316,7 +316,7 @@ def before_scan(store: Store, track: Track, limits: Limits) -> Before:
 
     while (before := store.read(read)) is None or before.has_other_limits:
         if before is None:
-            store.record(lambda view: announcement(view, track))
+            store.record(partial(announcement, track=track))
         else:
             store.void_rejections(before.rules.basis, limits)
     return before
