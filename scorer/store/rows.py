@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam, delete, func, insert, select, true
+from sqlalchemy import ColumnElement, Connection, Row, Select, Table, delete, func, insert, select, true
 
 from scorer.errors import LONGEST, StoreError
 from scorer.measures import Measure
@@ -20,7 +20,7 @@ from scorer.record.log import RESOLUTION, iso
 from scorer.scoring.outcomes import MEASURE_GENERATION, DamagedError, Failed, Mean, Rejected, Summary
 from scorer.store import schema as db
 from scorer.store.database import AT_A_TIME, Database, insert_all
-from scorer.store.events import Basis, BasisBody, ScannedFile, event_of
+from scorer.store.events import Basis, BasisBody, event_of
 from scorer.wording import iso_time, shortened
 
 _Unpacked = TypeVar("_Unpacked")
@@ -427,32 +427,6 @@ def _forgotten(connection: Connection, table: Table, event: int, *conditions: Co
             basis = Basis(row.solution_digest, forgotten(row.matching_digest, event))
             key = result_digest(row.submission_digest, basis)
             yield {**row._mapping, **_keys(key, row.submission_digest, basis)}
-
-
-def delete_failures(connection: Connection, basis: Basis, submission_digests: Collection[str] | None) -> int:
-    """Delete the failures of these submissions by a basis, or of all submissions. Returns how many there were."""
-    every = delete(db.failure_table).where(
-        db.failure_table.c.solution_digest == basis.solution, db.failure_table.c.matching_digest == basis.matching
-    )
-    if submission_digests is None:
-        return connection.execute(every).rowcount
-    of_one = (every.where(db.failure_table.c.submission_digest == digest) for digest in set(submission_digests))
-    return sum(connection.execute(statement).rowcount for statement in of_one)
-
-
-def replace_scanned_files(
-    connection: Connection, track: str, gone: Iterable[str], changed: Mapping[str, ScannedFile]
-) -> None:
-    """Delete the rows of scanned files that are gone or have changed, and insert those that have changed."""
-    table = db.scanned_file_table
-    of_file = delete(table).where(table.c.track == track, table.c.file == bindparam("name"))
-    if old := [{"name": json.dumps(file)} for file in (*gone, *changed)]:
-        connection.execute(of_file, old)
-    rows = [
-        {"track": track, "file": json.dumps(file), **{name: str(value) for name, value in asdict(scanned).items()}}
-        for file, scanned in changed.items()
-    ]
-    insert_all(connection, table, rows)
 
 
 def _keys(key: str, submission_digest: str, basis: Basis) -> _Row:

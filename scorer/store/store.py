@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from sqlalchemy import Connection, Row, delete, select
+from sqlalchemy import Connection, Row, bindparam, delete, select
 
 from scorer.limits import Limits
 from scorer.measures import Measure
@@ -33,10 +35,12 @@ from scorer.store.migrations import prepare
 from scorer.store.schema import (
     cached_table,
     event_table,
+    failure_table,
     last_run_table,
     look_table,
     mean_table,
     result_table,
+    scanned_file_table,
     solution_table,
 )
 from scorer.store.sidecar import KEPT_SOLUTIONS, KEPT_STATISTICS, KEPT_SUBMISSIONS, Archive, Sidecar
@@ -292,7 +296,13 @@ class Store:
 
     def retry(self, basis: Basis, submission_digests: Collection[str] | None = None) -> int:
         """Delete the failures by `basis` of these submissions, or of all; returns how many there were."""
-        return self._write(lambda connection: store_rows.delete_failures(connection, basis, submission_digests))
+        columns = failure_table.c
+        every = delete(failure_table).where(
+            columns.solution_digest == basis.solution, columns.matching_digest == basis.matching
+        )
+        one = [every.where(columns.submission_digest == digest) for digest in set(submission_digests or ())]
+        statements = [every] if submission_digests is None else one
+        return self._write(lambda connection: sum(connection.execute(each).rowcount for each in statements))
 
     def void_rejections(self, basis: Basis, limits: Limits) -> int:
         """Delete the results of submissions that exceeded a limit which has changed; returns how many there were."""
@@ -343,14 +353,21 @@ class Store:
 
         Only differences are written.
         """
-        gone = [name for name in stored if name not in files]
         changed = {name: scanned for name, scanned in files.items() if stored.get(name) != scanned}
+        old = [{"name": json.dumps(name)} for name in (*(stored.keys() - files.keys()), *changed)]
+        rows = [
+            {"track": track, "file": json.dumps(name), **{key: str(value) for key, value in asdict(scanned).items()}}
+            for name, scanned in changed.items()
+        ]
+        columns = scanned_file_table.c
 
         def work(connection: Connection) -> bool:
-            store_rows.replace_scanned_files(connection, track, gone, changed)
+            of_file = delete(scanned_file_table).where(columns.track == track, columns.file == bindparam("name"))
+            connection.execute(of_file, old)
+            insert_all(connection, scanned_file_table, rows)
             return True
 
-        if gone or changed:
+        if old:
             self._write(work, revises=False)
 
     def keep(self, cache: Cache) -> None:

@@ -310,7 +310,7 @@ def _load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
         if len(list(view.all_rows(db.schema_table))) != 1:
             raise InvalidRowsError("does not have one row of the schema; export it again")
         _ = view.all_events  # an event may be missing
-        for problem in unreadable_rows(view):
+        if problem := next(unreadable_rows(view), ""):
             raise InvalidRowsError(f"{problem.partition(';')[0]}; export it again")
         return True
 
