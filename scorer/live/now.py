@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 from scorer.live.entry import SubmissionState, recorded
 from scorer.live.errata import Errata, folded_errata
@@ -46,8 +45,6 @@ class Now:
     """Whose part of the table [visibility] applies."""
     is_public: bool = False
     """Whether the snapshot is the record from before a freeze, so that nothing in it is frozen."""
-    derived: dict[object, Any] = field(default_factory=dict, init=False)
-    """What other modules derived from this value, so that they derive it once."""
 
     @classmethod
     def of(cls, view: Snapshot, track: Track) -> Now:
