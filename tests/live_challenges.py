@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -23,8 +24,7 @@ from scorer.organising.run import Work, carry_out, plan
 from scorer.record.events import Event, log_lines
 from scorer.rules.split import KEY_FILE
 from scorer.scoring.executors.base import Executor, Serial
-from scorer.settings.loading import read_challenge
-from scorer.settings.starter import FILES
+from scorer.settings.loading import read_challenge, write_challenge
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -181,11 +181,9 @@ class Live:
 
         Without `flags`, the solution flags no preliminary queries.
         """
-        for name, text in FILES.items():
-            path = folder / name
-            if not name.startswith("submissions/"):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text, encoding="utf-8")
+        write_challenge(folder)
+        shutil.rmtree(folder / "submissions")
+        (folder / "split.key").unlink()
         toml = folder / "challenge.toml"
         before = toml.read_text(encoding="utf-8").partition('stage = "preliminary"')[0]
         toml.write_text(f"{before}{settings}\n{phases.replace('{name}', 'main')}", encoding="utf-8")

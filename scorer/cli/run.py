@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 def init(folder: Path = argument("a new or empty folder")) -> None:
     """Write a new challenge to start from: challenge.toml with comments, a small solution, two submissions."""
-    from scorer.settings.starter import write_challenge
+    from scorer.settings.loading import write_challenge
 
     write_challenge(folder)
     print_result(f"wrote a challenge into {folder}; next: scorer run {folder}")

@@ -1,5 +1,5 @@
-"""Reads challenge.toml and teams.toml. All errors are reported together: the key, what was found, and what is
-allowed.
+"""Reads challenge.toml and teams.toml, and writes a new challenge. All errors are reported together: the key, what was
+found, and what is allowed.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from pydantic import Field, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
 from scorer.errors import ChallengeError, MeasureError, os_errors_as
+from scorer.files.writing import PRIVATE
 from scorer.limits import Limits
 from scorer.rules.overall import MEASURE_OF_ALL, OVERALL_FOLDER, Overall
+from scorer.rules.split import KEY_FILE, make_key
 from scorer.rules.tables import SettingsTable, located_in
 from scorer.rules.teams import DECISIONS, TeamSettings, comparable_name, final_team
 from scorer.settings.tracks import FILE, LISTS, NO_BRANDING, Branding, Challenge, Track, names_file
@@ -352,3 +354,40 @@ def edited(text: str, changes: Mapping[tuple[str, ...], Any]) -> str:
     if tomllib.loads(edited) != expected:
         raise ValueError("another value")
     return edited
+
+
+_NEW_CHALLENGE = Path(__file__).with_name("new_challenge")
+
+FILES = (
+    "challenge.toml",
+    "README.md",
+    "solutions/main.txt",
+    "queries/main.txt",
+    "submissions/main/20260131T120000Z-first-team.txt",
+    "submissions/main/20260131T100000Z-most-popular.txt",
+)
+"""The files of a new challenge by their paths, but for the key of the split, which is another one each time."""
+
+
+def write_challenge(folder: str | Path) -> list[Path]:
+    """Write a small challenge to start from, and return its files.
+
+    Raises ChallengeError unless the folder is new or empty.
+    """
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise ChallengeError(f"{folder}: is not empty; name a new or empty folder")
+        for path in FILES:
+            file = folder / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch(PRIVATE if file.parent.name == "solutions" else 0o666)
+            text = (_NEW_CHALLENGE / path).read_text(encoding="utf-8")
+            file.write_text(text, encoding="utf-8", newline="\n")
+        make_key(folder / KEY_FILE)
+        return [folder / path for path in (*FILES, KEY_FILE)]
+    except FileExistsError as error:
+        raise ChallengeError(f"{folder}: is a file; name a new or empty folder") from error
+    except (OSError, ValueError) as error:
+        raise ChallengeError(f"{quoted(str(folder))}: cannot write a challenge here: {error}") from error

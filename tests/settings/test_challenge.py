@@ -12,8 +12,7 @@ from pydantic import ValidationError
 
 from scorer.errors import ChallengeError
 from scorer.rules.quota import NO_QUOTA
-from scorer.settings.loading import read_challenge
-from scorer.settings.starter import FILES, write_challenge
+from scorer.settings.loading import FILES, read_challenge, write_challenge
 from scorer.settings.tracks import Track, check_stage
 
 TOP = 'name = "Lectures"\n'
