@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from scorer.errors import ChallengeError
 from scorer.organising.doctor import restore
@@ -19,6 +20,7 @@ from scorer.organising.job import update
 from scorer.organising.render import render
 from scorer.organising.rules import RuleSet
 from scorer.settings.tracks import Challenge
+from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from tests.commands import here, process
 from tests.databases import changed
@@ -122,6 +124,22 @@ def test_a_file_that_is_there_again_after_its_phase_needs_no_solution(
 
     monkeypatch.setattr(RuleSet, "checked_solution", read)
     assert not run(live, day(21) + HOUR)
+
+
+def test_a_run_reads_few_states_of_the_database(new_challenge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands next to each other is read from one snapshot: of two files, and of none."""
+    opened: list[Snapshot] = []
+    snapshot = Store._snapshot
+
+    def counted(store: Store, connection: Connection) -> Snapshot:
+        opened.append(snapshot(store, connection))
+        return opened[-1]
+
+    monkeypatch.setattr(Store, "_snapshot", counted)
+    for most in (10, 8):
+        opened.clear()
+        assert here("run", new_challenge).code == 0
+        assert len(opened) <= most
 
 
 def test_a_run_with_nothing_new_loads_no_library_for_pages(new_challenge: Path) -> None:
