@@ -77,10 +77,6 @@ class Now:
         """The same moment for another viewer: for the own team, what it sees of its entries."""
         return replace(self, viewer=viewer)
 
-    def _for_organiser(self) -> Now:
-        """The same moment for the organiser: the final scores, and all that a phase, a freeze or a table hides."""
-        return replace(self, hides_nothing=True, shows_end=True, viewer="organiser", is_public=True)
-
     def shows(self, name: str, phase: str | None = None) -> bool:
         """Whether the table [visibility] lets the viewer see something now; of an entry, if `phase` is its phase."""
         if name == "names":

@@ -65,7 +65,7 @@ def invite_all(store: Store, table: Path, output: Path, address: str, expires: d
         by_label: dict[tuple[str, str], list[Token]] = {}
         for token in before.values():
             by_label.setdefault((token.team, token.label), []).append(token)
-        events: list[tuple[EventKind, dict[str, Any]]] = []
+        events: list[tuple[str, EventKind, dict[str, Any]]] = []
         links, problems = [], []
         for line, (name, whom) in rows.items():
             try:
@@ -78,9 +78,9 @@ def invite_all(store: Store, table: Path, output: Path, address: str, expires: d
             earlier = by_label.get((team, label), ())
             if any(token.use == "token" for token in earlier):
                 continue
-            events += [("token", ended(token)) for token in earlier if token.ended is None]
+            events += [(EVERY_TRACK, "token", ended(token)) for token in earlier if token.ended is None]
             text = new_text("invitation")
-            events.append(("token", issued(text, team, "invitation", label, expires)))
+            events.append((EVERY_TRACK, "token", issued(text, team, "invitation", label, expires)))
             until = "" if expires is None else utc_time(expires)
             links.append((printable_name(team), whom, f"{address.rstrip('/')}/invite#{text}", until))
         if problems:
@@ -90,7 +90,7 @@ def invite_all(store: Store, table: Path, output: Path, address: str, expires: d
             replace_content(output, written.encode(), is_private=True)
         return events, len(links)
 
-    new = store.record_with(EVERY_TRACK, changed)
+    new = store.record_with(changed)
     return Invited(new, len(rows) - new)
 
 
