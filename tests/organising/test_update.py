@@ -127,7 +127,7 @@ def test_a_file_that_is_there_again_after_its_phase_needs_no_solution(
 
 
 def test_a_run_reads_few_states_of_the_database(new_challenge: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What stands next to each other is read from one snapshot: of two files, and of none."""
+    """What no write separates is read from one snapshot: in a run of two files, and of none."""
     opened: list[Snapshot] = []
     snapshot = Store._snapshot
 
