@@ -239,7 +239,7 @@ def _covered(found: Decisions) -> float:
     return found.covered
 
 
-def slack(boards: float) -> float:
+def slack(boards: int) -> float:
     """Return two standard errors of a share of 5 %."""
     return float(2 * (LEVEL * (1 - LEVEL) / boards) ** 0.5)
 
