@@ -158,8 +158,7 @@ class Rehearsal:
             work = plan(self.store, self.copy, track)
             skipped = [each for each in work.skipped if isinstance(each, UploadInProgress) or not each.is_ignored]
             yield from map(str, (*work.notes, *skipped, *work.warnings))
-            for _ in carry_out(self.store, work, Serial()):
-                pass
+            list(carry_out(self.store, work, Serial()))
 
     def _end(self) -> None:
         """What organisers do when all is over: they show the final scores, and reveal keys and the commitment."""
@@ -188,11 +187,8 @@ class Rehearsal:
         def read(view: Snapshot) -> list[str]:
             found = [*_about_page(self.real)]
             for track in self.real.tracks:
-                texts = (
-                    *self._about_phases(view, track),
-                    *unused_limits(track.quota, track.phases, track.limits.files_per_team),
-                    *self._about_end(view, track),
-                )
+                unused = unused_limits(track.quota, track.phases, track.limits.files_per_team)
+                texts = (*self._about_phases(view, track), *unused, *self._about_end(view, track))
                 found += [f"{track.name}: {text}" for text in texts]
             return found
 
