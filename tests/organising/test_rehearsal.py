@@ -389,3 +389,21 @@ def test_what_is_wrong_is_a_line_and_leaves_nothing(tmp_path: Path, temporary: P
         assert answer.err.count("\n") == 1
     assert list(temporary.iterdir()) == []
     assert not (other / "torn").exists()
+
+
+def test_a_rehearsal_that_is_stopped_leaves_nothing(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder for the sites is private from the beginning."""
+    folder, sites = write(tmp_path / "challenge"), tmp_path / "sites"
+    before = contents(folder)
+
+    def stop(*_: object) -> None:
+        assert [path.name for path in temporary.iterdir() if path.is_dir()]  # the copy
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("scorer.organising.rehearsal.commit", stop)
+    assert here("rehearse", folder, "--site", sites).code == 130
+    assert list(temporary.iterdir()) == []
+    assert contents(folder) == before
+    assert stat.S_IMODE(sites.stat().st_mode) == 0o700
