@@ -414,8 +414,6 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
         of_ranking = certainty(task, sorted(ranked, key=lambda row: -(means[row] or 0.0)))
     baselines = [place for place, row in enumerate(scored.rows) if row.baseline]
     of_pairs = () if column else pairs(task, baselines, has_counts=track.shows_queries)
-    if column:
-        task.release()
     has_histogram = track.all_measures[column].bounded and track.shows_queries
     rows = [RowStatistics(row) for row in row_certainties(task, of_ranking, has_histogram=has_histogram)]
     if column:
@@ -527,7 +525,6 @@ def pairs(task: TaskScores, baselines: Sequence[int] = (), *, has_counts: bool) 
     if not len(listed):
         return ()
     p_values = task.p_values(*listed.T)
-    task.release()  # p-values need the sums that the tests of all pairs read, and differences need the resamples
     differences = task.differences(*listed.T)
     place_of = {int(row): place for place, row in enumerate(task.ranked)}
     compared = []

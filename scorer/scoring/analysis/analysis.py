@@ -163,20 +163,10 @@ def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
         task.kept,
         task.bounded,
     )
-    flips, above = scores.tests, scores.above
-    better, smallest_difference = (
-        scores.better,
-        typical_difference(smallest_differences(flips, int(flips.queries.min())), flips),
-    )
-    ranges = rank_ranges(flips.better_marginally() & above, flips.worse_marginally() & above.T)
-    del flips
-    scores.release()
+    flips, above, better = scores.tests, scores.above, scores.better
     tested = tested_pairs(count, all_pairs=settings.all_pairs)
     tests = pair_tests(scores, tested)
-    scores.release()
     rules = rankings(task, means, tests[ONE_SIDED], tested)
-    resampling = resampling_of(task, scores, rules["mean"].ranks)
-    scores.release()
     return TaskAnalysis(
         task=task,
         scores=scores,
@@ -187,11 +177,11 @@ def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
         tests=tests,
         tukey=randomised_tukey(task.scores, seed=settings.seed) if settings.tukey else None,
         better=better,
-        ranges=ranges,
+        ranges=rank_ranges(flips.better_marginally() & above, flips.worse_marginally() & above.T),
         simultaneous=rank_ranges(better),
         tiers=tuple(map(tuple, tiers(rules["mean"].ranks, better))),
-        smallest_difference=smallest_difference,
-        resampling=resampling,
+        smallest_difference=typical_difference(smallest_differences(flips, int(flips.queries.min())), flips),
+        resampling=resampling_of(task, scores, rules["mean"].ranks),
     )
 
 

@@ -125,17 +125,6 @@ class TaskScores:
         values = self._values(_SUMS, flips + 2, in_one)
         return resampling.Sums(values[:, -2], values[:, -1], values[:, :-2])
 
-    def release(self) -> None:
-        """Forget the largest arrays that are kept. `sums` and `resampled` are loaded again when they are read again;
-        `tests` have no draws any more.
-        """
-        found = vars(self)
-        if self._kept is not None:
-            found.pop("sums", None)
-            found.pop("resampled", None)
-            if "tests" in found:
-                found["tests"] = self.tests.without_draws()
-
     @cached_property
     def _kept(self) -> Kept | None:
         """What is kept of rows that are all complete; None: nothing is, or what a row has depends on the others."""

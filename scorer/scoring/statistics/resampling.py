@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -363,11 +363,6 @@ class SignFlips:
         """[i, j]: p-values adjusted for all pairs with i; 1 on the diagonal."""
         rows = [_p_values(np.sort(largest), row) for largest, row in zip(self.of_each, self.reached, strict=True)]
         return np.array(rows).reshape(self.size.shape)
-
-    def without_draws(self) -> SignFlips:
-        """The same without `of_each`, which takes the most memory, and `reached`: only p-values need them."""
-        nothing = np.zeros((0, 0))
-        return replace(self, of_each=nothing, reached=nothing)
 
     def better(self) -> Bools:
         """[i, j]: whether i is significantly better than j, with all pairs tested at once.
