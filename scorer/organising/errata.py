@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from scorer.board.board import Board
@@ -30,13 +31,7 @@ def preview_erratum(challenge: Challenge, store: Store, track: Track, executor: 
     The board stays as it is. Until the erratum is applied or cancelled, runs score new entries by both. If one is open,
     this one replaces it.
     """
-
-    def read(view: Snapshot) -> RuleSet:
-        by_files = RuleSet.of(view, track, store)
-        _check_preview(view, track, by_files)
-        return by_files
-
-    by_files = store.read(read)
+    by_files = store.read(partial(_to_preview, track=track, store=store))
     by_files.checked_solution()
     _refresh(challenge, store, track, executor)
 
@@ -147,8 +142,9 @@ def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Tr
     )
 
 
-def _check_preview(view: Snapshot, track: Track, by_files: RuleSet) -> None:
-    now = Now.of(view, track)
+def _to_preview(view: Snapshot, track: Track, store: Store) -> RuleSet:
+    """The rules of the files, which an erratum may preview. Raises ChallengeError if none may."""
+    now, by_files = Now.of(view, track), RuleSet.of(view, track, store)
     if not now.are_rules_fixed:
         raise ChallengeError(
             f"{track.name}: no phase has started, or nothing was scored yet; `scorer run` uses the files as they are"
@@ -162,6 +158,7 @@ def _check_preview(view: Snapshot, track: Track, by_files: RuleSet) -> None:
         raise ChallengeError(
             f"{track.name}: the solution and the rules are those in force; change a file first, then preview it"
         )
+    return by_files
 
 
 def _refresh(challenge: Challenge, store: Store, track: Track, executor: Executor | None) -> Work:

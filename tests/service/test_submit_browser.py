@@ -61,7 +61,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Ser
 
 
 def until(tab: Page, condition: str, again: str = "") -> None:
-    """Wait until an expression holds in a page that is complete; `again` is the address of one that is opened anew."""
+    """Wait until an expression holds in a page that is complete; `again` is the address of one to open again."""
     end = time.monotonic() + WAIT
     while time.monotonic() < end:
         try:
