@@ -1,6 +1,6 @@
-"""Write the data of the gallery, docs/gallery.md: five situations, on generated data.
+"""Write the data of the gallery, docs/gallery.md: six situations, on generated data.
 
-    python gallery.py NAME            write the folder NAME: trec, recsys, exercise, season or paper
+    python gallery.py NAME            write the folder NAME: trec, recsys, exercise, season, development or paper
 
 The script needs nothing but Python. One seed for each situation determines every byte but the dates of the exercise.
 
@@ -316,6 +316,54 @@ def _time(team: str) -> str:
     return f"08{len(team):02}00"
 
 
+DEVELOPMENT = """
+name = "Development and test"
+description = "Develop on one collection for a week; the test queries are published then, for three days."
+overall = {tracks = ["development", "test"], weights = [1, 3], missing = "unranked"}
+"""
+
+STAGE = """
+[tracks.{name}]
+title = "{title}"
+solution = "solutions/{name}.txt"
+{remark}queries = "queries/{name}.txt"
+list_length = 10
+primary = "nDCG@10"
+measures = ["AP"]
+entry = "{entry}"
+baselines = ["baseline"]
+quota = {{{quota}}}
+phases = [{{name = "{name}", start = {start}, end = {end}, shows = "{shows}"}}]
+"""
+
+STAGES = {
+    "development": {"remark": "", "title": "Development", "entry": "best", "quota": "per_day = 5", "shows": "score"},
+    "test": {"remark": "# ", "title": "Test", "entry": "last", "quota": "total = 2", "shows": "nothing"},
+}
+
+
+def development() -> None:
+    """Teams develop with scores at once; the test track opens when development has closed, and hides its scores."""
+    folder = Folder("development")
+    today = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    opens = {"development": today - timedelta(days=1), "test": today + timedelta(days=6)}
+    closes = {"development": opens["test"], "test": opens["test"] + timedelta(days=3)}
+    lines = DEVELOPMENT.strip().splitlines()
+    for name, stage in STAGES.items():
+        times = {"start": f"{opens[name]:%Y-%m-%dT%H:%M:%SZ}", "end": f"{closes[name]:%Y-%m-%dT%H:%M:%SZ}"}
+        lines += STAGE.format(name=name, **stage, **times).splitlines()
+    folder.write("challenge.toml", lines)
+    teams = {"alder": 0.9, "birch": 0.8, "cedar": 0.6, "baseline": 0.4}
+    for seed, (name, letter) in enumerate({"development": "d", "test": "t"}.items()):
+        queries = _numbered(letter, 40)
+        collection = Collection.drawn(60 + seed, queries, _numbered("i", 300), 50)
+        folder.write(f"solutions/{name}.txt", flagged(collection))
+        folder.write(f"queries/{name}.txt", queries)
+        for team, skill in teams.items():
+            where = "submissions/development" if name == "development" else "ready"
+            folder.write(f"{where}/{team}.txt", lists(collection.run(skill, 10)))
+
+
 def paper() -> None:
     """Four systems on the same queries: a baseline, its rival, and two variants."""
     folder = Folder("paper")
@@ -330,7 +378,9 @@ def paper() -> None:
         folder.write(f"{name}.run", trec_run(collection.run(skill, 40, long if name == "dense" else ()), name))
 
 
-SITUATIONS: Mapping[str, Callable[[], None]] = {each.__name__: each for each in (trec, recsys, exercise, season, paper)}
+SITUATIONS: Mapping[str, Callable[[], None]] = {
+    each.__name__: each for each in (trec, recsys, exercise, season, development, paper)
+}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Write the data of a situation of docs/gallery.md.")
