@@ -22,7 +22,6 @@ from scorer.organising import render
 from scorer.scoring.analysis import kept
 from scorer.scoring.analysis.kept import Kept, MemoryArrays
 from scorer.scoring.analysis.scores import TaskScores
-from scorer.scoring.statistics import all_pairs
 from scorer.scoring.statistics.all_pairs import AllPairs, Change
 from scorer.scoring.statistics.resampling import Sums
 from scorer.store.sidecar import KEPT_STATISTICS, Sidecar
@@ -106,26 +105,17 @@ NOBODY = (np.arange(3), np.array([], dtype=np.int64), np.arange(2))
     seasons(),
     st.sampled_from([MemoryArrays, Forgetful]),
     st.sampled_from([19, 10_000, 10_050]),
-    st.sampled_from([True, True, False]),
 )
-@example((np.zeros((8, 2)), [NOBODY, NOBODY]), MemoryArrays, 19, False)
+@example((np.zeros((8, 2)), [NOBODY, NOBODY]), MemoryArrays, 19)
 @examples(60)
 def test_changed_rankings_equal_those_that_are_computed_from_nothing(
-    season: tuple[Floats, list[tuple[Ints, Ints, Ints]]], arrays_of: type[MemoryArrays], flips: int, changes_many: bool
+    season: tuple[Floats, list[tuple[Ints, Ints, Ints]]], arrays_of: type[MemoryArrays], flips: int
 ) -> None:
     """To the last bit: submissions that are added, replaced, withdrawn, excluded or equal, other queries, missing
-    scores, and arrays that are gone; also where it would be faster to begin again from nothing.
+    scores, and arrays that are gone.
     """
     scores, rankings = season
     stored = arrays_of()
-    with pytest.MonkeyPatch.context() as patch:
-        if changes_many:
-            patch.setattr(all_pairs, "_FEW", 1)
-        follow(scores, rankings, stored, flips)
-
-
-def follow(scores: Floats, rankings: list[tuple[Ints, Ints, Ints]], stored: MemoryArrays, flips: int) -> None:
-    """Fail if a ranking has other numbers than from nothing."""
     for rows, ranked, queries in rankings:
         kept = Kept(stored, (queries.tolist(),), tuple(map(str, rows.tolist())))
         shown = scores[:, queries]
@@ -150,10 +140,8 @@ def test_the_largest_statistics_follow_a_change(change: tuple[Floats, Ints, Ints
     turned = Change(np.array([(*before, row).index(row) for row in after]), np.flatnonzero(~np.isin(before, after)))
     turned.stay[turned.stay == len(before)] = -1
     wanted = AllPairs.of(scores[after], sums[after])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(all_pairs, "_FEW", 0)
-        kept = AllPairs.of(scores[before], sums[before])
-        found = kept.changed(turned, sums[before][turned.gone], scores[after], sums[after])
+    kept = AllPairs.of(scores[before], sums[before])
+    found = kept.changed(turned, sums[before][turned.gone], scores[after], sums[after])
 
     assert np.array_equal(found.of_each, wanted.of_each)
     assert np.array_equal(found.size, wanted.size)

@@ -95,10 +95,6 @@ def _parts(scores: Floats, most: int) -> list[Floats]:
 _AT_ONCE = 512
 """Draws in a block: their sums for all submissions remain in the cache of a processor."""
 
-_FEW = 4
-"""Pairs are changed if fewer than one in so many submissions is new or gone; otherwise it is faster to begin again from
-nothing."""
-
 
 class Change(NamedTuple):
     """How a ranking differs from an earlier one."""
@@ -118,14 +114,10 @@ class Change(NamedTuple):
         """The submissions that were not there."""
         return np.flatnonzero(self.stay < 0)
 
-    @property
-    def is_large(self) -> bool:
-        """Whether it is faster to begin again from nothing."""
-        return (len(self.new) + len(self.gone)) * _FEW >= len(self.stay)
-
     def sizes(self, before: Floats, scores: Floats) -> Floats:
         """`sizes` of the scores, given those before."""
-        size, norms = before[np.ix_(self.stay, self.stay)], _norms(scores)
+        size, norms, stayed = np.zeros((len(scores), len(scores))), _norms(scores), self.stay[self.old]
+        size[np.ix_(self.old, self.old)] = before[np.ix_(stayed, stayed)]
         for i in self.new.tolist():
             size[i] = size[:, i] = _sizes(scores[i] - scores, norms[i] + norms)
         return size
@@ -145,47 +137,29 @@ class AllPairs:
         """The pairs of all submissions, from `scores`, [submission, query], and their sums with signs,
         [submission, flip].
         """
-        size = sizes(scores)
-        inverse, largest = inverse_of(size), np.zeros(sums.shape)
-
-        def fill(block: slice) -> None:
-            own = np.ascontiguousarray(sums[:, block])
-            found, buffer = np.zeros(own.shape), np.empty(own.shape)
-            for i in range(len(own) - 1):
-                later = slice(i + 1, None)
-                statistics = _statistics(own[i], own[later], inverse[i, later], buffer[later])
-                np.maximum(found[later], statistics, out=found[later])
-                np.maximum(found[i], statistics.max(axis=0), out=found[i])
-            largest[:, block] = found
-
-        in_threads(fill, blocks(sums.shape[1], _AT_ONCE))
-        return cls(size, largest)
+        nothing, all_new = np.zeros((0, sums.shape[1])), Change(np.full(len(sums), -1), np.arange(0))
+        return cls(np.zeros((0, 0)), nothing)._followed(all_new, nothing, sizes(scores), sums)
 
     def changed(self, change: Change, sums_of_gone: Floats, scores: Floats, sums: Floats) -> AllPairs:
         """Those of other submissions, given their scores and sums, and the sums of those that are gone."""
-        if change.is_large:
-            return AllPairs.of(scores, sums)
-        old, new, size = change.old, change.new, change.sizes(self.size, scores)
-        largest, inverse, stayed = np.zeros(sums.shape), inverse_of(size), change.stay[old]
-        inverse_of_gone, inverse_of_old = inverse_of(self.size[np.ix_(change.gone, stayed)]), inverse[np.ix_(old, old)]
+        return self._followed(change, sums_of_gone, change.sizes(self.size, scores), sums)
+
+    def _followed(self, change: Change, sums_of_gone: Floats, size: Floats, sums: Floats) -> AllPairs:
+        old, stayed, largest = len(change.old), change.stay[change.old], np.zeros(sums.shape)
+        order = np.append(change.old, change.new)
+        inverse = inverse_of(size)[np.ix_(order, order)]
+        inverse_of_gone = inverse_of(self.size[np.ix_(change.gone, stayed)])
 
         def fill(block: slice) -> None:
-            own = np.ascontiguousarray(sums[:, block])
-            found = np.zeros(own.shape)
-            found[old] = _without(
-                self.of_each[stayed, block],
-                sums_of_gone[:, block],
-                inverse_of_gone,
-                own[old],
-                inverse_of_old,
-            )
-            present = old.tolist()
-            for i in new.tolist():
-                statistics = _statistics(own[i], own[present], inverse[i, present])
-                found[present] = np.maximum(found[present], statistics)
+            own = sums[order, block]
+            found, buffer = np.zeros(own.shape), np.empty(own.shape)
+            before, gone = self.of_each[stayed, block], sums_of_gone[:, block]
+            found[:old] = _without(before, gone, inverse_of_gone, own[:old], inverse[:old, :old])
+            for i in range(old, len(own)):
+                statistics = _statistics(own[i], own[:i], inverse[i, :i], buffer[:i])
+                np.maximum(found[:i], statistics, out=found[:i])
                 found[i] = statistics.max(axis=0, initial=0.0)
-                present.append(i)
-            largest[:, block] = found
+            largest[order, block] = found
 
         in_threads(fill, blocks(sums.shape[1], _AT_ONCE))
         return AllPairs(size, largest)
