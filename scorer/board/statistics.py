@@ -27,12 +27,11 @@ from scorer.board.board import (
 from scorer.files import code_digest
 from scorer.live.entry import rounded
 from scorer.measures import Measure
-from scorer.measures.matched import Bools, Floats, Ints
+from scorer.measures.matched import Bools, Floats, Ints, rows_at
 from scorer.options import LEVEL, Split
 from scorer.scoring.analysis.kept import ExtremeQuery, Kept, number_of
 from scorer.scoring.analysis.scores import MOST_ALGORITHMS, TaskScores, sign_flips_of
 from scorer.scoring.outcomes import QueryMask, Rules, split_masks
-from scorer.scoring.statistics import blocks
 from scorer.scoring.statistics.rankings import (
     SETS,
     mean_moves,
@@ -375,9 +374,6 @@ def _on_board(statistics: MeasureStatistics, places: Sequence[int]) -> MeasureSt
     return replace(statistics, certainty=certainty, pairs=pairs)
 
 
-_AT_ONCE = 512
-"""Rows whose resampled means are in memory at a time."""
-
 _NEIGHBOURS, _BASELINES = 3, 4
 """On a board of more than `MOST_ALGORITHMS` rows, a row is compared with so many rows above it and below it, with so
 many of the best baselines, and with the leader. On a shorter board, all rows are compared."""
@@ -437,12 +433,10 @@ def of_means(scores: Floats, inside: Bools, *, bounded: bool) -> Floats:
     numbers = np.array([number_of(np.flatnonzero(row)) for row in defined])
     values = np.empty((len(scores), 3 + BINS))
     for number in np.unique(numbers):
-        same = np.flatnonzero(numbers == number)
-        for start in range(0, len(same), _AT_ONCE):
-            rows = same[start : start + _AT_ONCE]
-            of_rows = scores[np.ix_(rows, np.flatnonzero(defined[rows[0]]))]
-            values[rows, 1:3] = mean_intervals(of_rows) if bounded else percentile_intervals(resampled_means(of_rows))
-            values[rows, 3:] = [_histogram(row) for row in of_rows]
+        rows = np.flatnonzero(numbers == number)
+        of_rows = scores[np.ix_(rows, np.flatnonzero(defined[rows[0]]))]
+        values[rows, 1:3] = mean_intervals(of_rows) if bounded else percentile_intervals(resampled_means(of_rows))
+        values[rows, 3:] = [_histogram(row) for row in of_rows]
     values[:, 0] = numbers
     return values
 
@@ -500,7 +494,8 @@ def row_certainties(task: TaskScores, of_ranking: Certainty | None, *, has_histo
     if of_ranking is None:
         return rows
     ranges = rank_ranges(task.better).tolist()
-    first = _first_shares(task).tolist()
+    resampled = rows_at(task.resampled, task.ranked)
+    first = (resampled == resampled.max(axis=0)).mean(axis=1).tolist()
     tier_of = {row: number for number, tier in enumerate(of_ranking.tiers) for row in tier.rows}
     found = [np.searchsorted(task.ranked, tier.rows).tolist() for tier in of_ranking.tiers]
     separable = separable_from_leaders(found, task.better).tolist()
@@ -508,15 +503,6 @@ def row_certainties(task: TaskScores, of_ranking: Certainty | None, *, has_histo
         certain = replace(rows[row], rank_range=(best, worst), tier=tier_of[row], first=share)
         rows[row] = replace(certain, separable_from_leader=apart)
     return rows
-
-
-def _first_shares(task: TaskScores) -> Floats:
-    """[team]: the share of the resamples in which a ranked row has the highest mean."""
-    counts, resamples = np.zeros(len(task.ranked), dtype=np.int64), task.resampled.shape[1]
-    for block in blocks(resamples, _AT_ONCE):
-        means = task.resampled[task.ranked, block]
-        counts += (means == means.max(axis=0)).sum(axis=1)
-    return np.asarray(counts / resamples)
 
 
 def pairs(task: TaskScores, baselines: Sequence[int] = (), *, has_counts: bool) -> tuple[RowPair, ...]:

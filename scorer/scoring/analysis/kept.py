@@ -9,7 +9,6 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -17,15 +16,12 @@ import numpy as np
 from scorer.errors import ScorerError
 from scorer.files import code_digest
 from scorer.measures.matched import Floats, Ints
-from scorer.scoring.statistics import blocks, in_threads
+from scorer.scoring.statistics import blocks
 from scorer.scoring.statistics.all_pairs import AllPairs, Change
 from scorer.wording import counted, quoted
 
 _KEY_FLOATS = 4
 """A key of 32 bytes takes the place of so many numbers."""
-
-_AT_ONCE = 64
-"""Rows whose arrays are loaded at a time in each thread."""
 
 _COMPUTED_AT_ONCE = 256
 """Rows or pairs whose arrays are computed at a time: those of all rows of a first board take much memory."""
@@ -89,21 +85,14 @@ class Kept:
         if width <= _TOGETHER:
             row_keys = [hashlib.sha256(row.encode()).digest() for row in self.rows]
             return self._table(self._key("rows", what, width), row_keys, width, compute)
-        keys = self._keys(what, width)
+        keys, absent = self._keys(what, width), []
         found = np.empty((len(keys), width))
-
-        def load(block: slice) -> list[int]:
-            """The places whose values are absent."""
-            absent = []
-            for place, key in enumerate(keys[block], block.start):
-                stored = self.arrays.load(key)
-                if stored is not None and stored.size == width:
-                    found[place] = stored
-                else:
-                    absent.append(place)
-            return absent
-
-        absent = [*chain.from_iterable(in_threads(load, blocks(len(keys), _AT_ONCE)))]
+        for place, key in enumerate(keys):
+            stored = self.arrays.load(key)
+            if stored is not None and stored.size == width:
+                found[place] = stored
+            else:
+                absent.append(place)
         for block in blocks(len(absent), _COMPUTED_AT_ONCE):
             places = absent[block]
             found[places] = compute(np.array(places))

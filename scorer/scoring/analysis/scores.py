@@ -26,7 +26,7 @@ _SUMS = "sums"
 
 _AT_ONCE = 64
 _QUERIES_AT_ONCE = 256
-"""Rows and pairs whose intervals, and queries whose medians, are in memory at a time in each thread."""
+"""Pairs whose intervals, and queries whose medians, are in memory at a time in each thread."""
 
 EXTREMES = 5
 """How many of the best queries of a row there are, and how many of the worst."""
@@ -101,12 +101,7 @@ class TaskScores:
         """[row, 2]: the bias-corrected and accelerated intervals of the means."""
 
         def intervals(rows: Ints) -> Floats:
-            resampled = self.resampled  # before threads need it
-
-            def of_block(block: slice) -> Floats:
-                return resampling.bca_intervals(resampled[rows[block]].T, self.scores[rows[block]])
-
-            return np.concatenate(in_threads(of_block, blocks(max(len(rows), 1), _AT_ONCE)))
+            return resampling.bca_intervals(rows_at(self.resampled, rows).T, self.scores[rows])
 
         return self._values(f"bca of {self.resamples}", 2, intervals)
 

@@ -127,9 +127,6 @@ def mean_moves(means: Floats) -> Floats:
 _SCORES_AT_ONCE = 1 << 17
 """Values that are ranked at a time: what is computed of them remains in the cache of a processor."""
 
-_RANKS_AT_ONCE = 1 << 20
-"""Ranks that are counted at a time: those of all resamples take much memory."""
-
 # Ranks
 
 
@@ -207,9 +204,7 @@ def rank_frequencies(ranks: Ints) -> Floats:
     `ranks` is [resample, submission]. The first column is the share in which a submission is best.
     """
     resamples, count = ranks.shape
-    first, cells = np.arange(count) * count - 1, np.zeros(count * count, dtype=np.int64)
-    for block in blocks(resamples, max(1, _RANKS_AT_ONCE // max(1, count))):
-        cells += np.bincount((first + ranks[block]).ravel(), minlength=count * count)
+    cells = np.bincount((np.arange(count) * count - 1 + ranks).ravel(), minlength=count * count)
     return np.asarray(cells.reshape(count, count) / max(resamples, 1))
 
 
