@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain, count
@@ -276,7 +276,7 @@ def _primary_score(row: Row, *, final: bool) -> float | None:
     return None if row.entry is None else row.entry.scores(final=final)[0]
 
 
-_NAMED, _LONGEST_NAME = 3, 40
+_NAMED, LONGEST_NAME = 3, 40
 """How many teams a sentence names, and with how many characters."""
 
 
@@ -286,20 +286,12 @@ def with_changes(board: Board) -> Board:
     That is since the end of the day before that of the newest scored entry of all teams, in UTC, and since the newest
     one of the team.
     """
-    teams = _rows_of(board)
+    teams = rows_with_gone(board)
     ranked = [own for own, row in enumerate(teams) if row.rank]
     last = {own: max(each.received for each in teams[own].entries if each.may_count) for own in ranked}
     if not last:
         return board
-    steps = [
-        [(when, board.shown_scores(entry)[0], entry.index if entry else 0) for when, entry in reversed(counting)]
-        for counting in (counting_over_time(board, row, gone=True) for row in teams)
-    ]
-
-    def ranks_at(moment: datetime) -> tuple[int | None, ...]:
-        found = [next((step for step in of_team if step[0] <= moment), (moment, None, 0)) for of_team in steps]
-        return ranks([score for _, score, _ in found], [index for *_, index in found], board.track.equal_ranks)
-
+    _, ranks_at = ranks_over_time(board, teams)
     day = max(last.values()).replace(hour=0, minute=0, second=0, microsecond=0) - RESOLUTION
     of_day = f"the end of {long_time(day).partition(',')[0]}", ranks_at(day)
     places = [place for place, row in enumerate(board.rows) if not row.baseline]
@@ -312,7 +304,23 @@ def with_changes(board: Board) -> Board:
     return replace(board, rows=tuple(rows))
 
 
-def _rows_of(board: Board) -> list[Row]:
+def ranks_over_time(
+    board: Board, teams: Sequence[Row]
+) -> tuple[Sequence[datetime], Callable[[datetime], tuple[int | None, ...]]]:
+    """Return when a score that counts changed, in order of time, and a function: the rank of each row at a time."""
+    steps = [
+        [(when, board.shown_scores(entry)[0], entry.index if entry else 0) for when, entry in reversed(counting)]
+        for counting in (counting_over_time(board, row, gone=True) for row in teams)
+    ]
+
+    def ranks_at(moment: datetime) -> tuple[int | None, ...]:
+        found = [next((step for step in of_team if step[0] <= moment), (moment, None, 0)) for of_team in steps]
+        return ranks([score for _, score, _ in found], [index for *_, index in found], board.track.equal_ranks)
+
+    return sorted({when for of_team in steps for when, *_ in of_team}), ranks_at
+
+
+def rows_with_gone(board: Board) -> list[Row]:
     """All rows but those of baselines; where entries are rows, also one for each entry that is gone, at the end."""
     rows = [row for row in (*board.rows, *board.gone) if not row.baseline]
     if board.track.rows == "team":
@@ -337,7 +345,7 @@ def _moved(teams: Sequence[Row], own: int, ranks_then: Sequence[int | None]) -> 
 
 
 def _names(rows: Sequence[Row]) -> str:
-    names = [shortened(row.name, _LONGEST_NAME) for row in rows[:_NAMED]]
+    names = [shortened(row.name, LONGEST_NAME) for row in rows[:_NAMED]]
     return joined([*names, *([counted(len(rows) - _NAMED, "other")] if rows[_NAMED:] else [])] or ["no team"])
 
 

@@ -25,7 +25,11 @@ from scorer.wording import exact_time, one_line
 
 _PhaseKind = Literal["announced", "rescheduled", "extended", "started", "frozen", "closed"]
 
-_Kind = ChangeKind | _PhaseKind | Literal["erratum", "split", "committed", "revealed", "rules", "decided"]
+_Kind = (
+    ChangeKind
+    | _PhaseKind
+    | Literal["erratum", "split", "committed", "revealed", "rules", "decided", "entry", "lead", "rank"]
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from scorer.board.site.timeline import FORBIDDEN, feed
 from scorer.live.timeline import Happening
 from scorer.settings.tracks import Challenge
 from tests.boards import HOSTILE, UPDATED, challenge, erratum, timeline
-from tests.live_challenges import BEFORE, Live, day
+from tests.live_challenges import BEFORE, GOOD, POOR, Live, day
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 
@@ -137,3 +137,29 @@ def test_the_feed_depends_on_what_happened_and_not_on_the_time_of_the_render(tmp
 
     assert live.page("feed.xml") == first
     assert text(ET.fromstring(first), "updated") == "2027-01-10T00:00:00Z"
+
+
+def test_a_withdrawn_leader_is_named_no_more(tmp_path: Path) -> None:
+    """The next team is first from when the file is gone; a team without a row has no part in the feed."""
+    live = Live.graded(tmp_path / "live")
+    live.run(BEFORE)
+    for at, team, lists in ((11, "north", POOR), (12, "south", GOOD)):
+        live.put(f"{team}/one.txt", lists, day(at))
+        live.run(day(at, 13))
+    live.render(day(12, 13))
+    before = titles(live)
+    (live.folder / "submissions/main/south/one.txt").unlink()
+    live.run(day(13))
+    live.render(day(13))
+
+    assert before[0].startswith("New entry of south: ")
+    assert before[0].endswith(", took the lead")
+    assert before[1] == "south now first and north now second"
+    assert titles(live)[0] == "north now first"
+    assert "south" not in live.page("feed.xml")
+
+
+def titles(live: Live) -> list[str]:
+    """The titles of the feed of a challenge with one track, without the title of the track."""
+    entries = ET.fromstring(live.page("feed.xml")).findall(f"{ATOM}entry")
+    return [text(each, "title").removeprefix("Main: ") for each in entries]

@@ -224,6 +224,27 @@ class TestVisitor:
                 for part in path.read_bytes().splitlines() if path.suffix == ".jsonl" else [path.read_bytes()]:
                     PARSERS[path.suffix](part)
 
+    def test_the_feed_has_entries_and_ranks_as_far_as_boards_show_them(self, artefacts: Path) -> None:
+        """Each keeps its id and its kind; nothing of a track that hides its scores, nor since a freeze began."""
+        kinds: dict[str, str | None] = {}
+        for look in LOOKS:
+            found = news(artefacts / look / "site")
+            assert {each: kinds.get(each, kind) for each, (kind, *_) in found.items()} == {
+                each: kind for each, (kind, *_) in found.items()
+            }
+            kinds |= {each: kind for each, (kind, *_) in found.items()}
+            shown = [f"{at} {title}" for _, at, title in found.values()]
+            assert len(shown) <= 60 * len(TRACKS)
+            if look == "freeze":
+                assert max(shown) < "2027-01-19T"
+                assert not any("Films" in each or "Runs" in each for each in shown)
+            if look == "second freeze":
+                assert not any(each >= "2027-01-29T12" for each in shown if "Films" not in each)
+        titles = {title for _, _, title in news(artefacts / "over" / "site").values()}
+        assert "Songs & sounds: New entry of hazel: 0.7, took the lead" in titles
+        assert "Songs & sounds: hazel now first, ivy now second and birch now third by final scores" in titles
+        assert "Runs: ivy: other now third" in titles
+
     def test_before_the_end_nothing_public_depends_on_what_is_hidden(self, artefacts: Path, tmp_path: Path) -> None:
         """Grades of the final queries, names of teams and files, and metadata are other ones in a twin."""
         everything.write_artefacts(tmp_path / "twin", 1, whole=False)
@@ -234,6 +255,18 @@ class TestVisitor:
         assert {look: differ[look] for look in HIDDEN} == {look: [] for look in HIDDEN}
         assert {f"site/{track}/leaderboard.json" for track in TRACKS} <= set(differ["over"])
         assert "paper/table-songs.tex" in differ["over"]
+
+
+def news(site: Path) -> dict[str, tuple[str, str, str]]:
+    """The kind, the time and the title of what a feed has of entries and ranks, by the id."""
+    atom = "{http://www.w3.org/2005/Atom}"
+    found = {}
+    for entry in ET.parse(site / "feed.xml").getroot().findall(f"{atom}entry"):
+        (category,) = entry.findall(f"{atom}category")
+        of_entry = [entry.findtext(f"{atom}{name}", "") for name in ("id", "updated", "title")]
+        if (kind := category.attrib["term"]) in ("entry", "lead", "rank"):
+            found[of_entry[0]] = kind, of_entry[1], of_entry[2]
+    return found
 
 
 PARSERS: Mapping[str, Callable[[bytes], object]] = {

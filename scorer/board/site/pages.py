@@ -46,7 +46,7 @@ from scorer.board.site.templates import (
     source,
     static_files,
 )
-from scorer.board.site.timeline import FEED, feed, front_page, timeline_page, with_known_links, xml
+from scorer.board.site.timeline import FEED, feed, front_page, timeline_page, with_known_links, with_news, xml
 from scorer.board.site.track_pages import board_page, compare_pages, errata_pages, rules_and_past_pages, track_links
 from scorer.board.site.views import BoardView, board_view, measure_columns
 from scorer.errors import ScorerError
@@ -362,7 +362,8 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
     if timeline.happenings:
         add("", [timeline_page(timeline, len(views), site)])
         with content.rendering(FEED):
-            site[FEED] = feed(environment, challenge, with_known_links(timeline, site).happenings, counting)
+            known = with_known_links(with_news(timeline, views), site)
+            site[FEED] = feed(environment, challenge, known.happenings, counting)
     site |= {LOG: "\n".join([*(line.text for line in log.lines), ""])} if log.head is not None else {}
     site |= {LOG_TEXTS: "\n".join([*log.texts, ""])} if log.texts else {}
     add("", _further_pages(content, own, sheets.get(_ACCENT, "") + source(environment, "404.css")))

@@ -7,17 +7,19 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from heapq import nlargest
+from typing import Literal
 from uuid import UUID, uuid5
 from xml.sax.saxutils import escape
 
 from jinja2 import Environment
 from markupsafe import Markup
 
-from scorer.board.board import Row, counting_scores, score_at
+from scorer.board.board import Row, score_at
+from scorer.board.build import LONGEST_NAME, ranks_over_time, rows_with_gone
 from scorer.board.site.captions import words_of
 from scorer.board.site.templates import Page, render_template, to_text
 from scorer.board.site.views import BoardView
@@ -26,7 +28,7 @@ from scorer.live.now import NO_LOG, PublishedLog
 from scorer.live.timeline import Happening, Timeline
 from scorer.record.log import RESOLUTION
 from scorer.settings.tracks import Challenge
-from scorer.wording import MONTHS, counted, ordinal
+from scorer.wording import MONTHS, counted, joined, ordinal, shortened
 
 FEED = "feed.xml"
 
@@ -97,6 +99,67 @@ def with_known_links(timeline: Timeline, paths: Container[str]) -> Timeline:
 
 
 # The feed
+
+_NEWS = 30
+"""The feed has so many of the last entries of a board at most, and of the last times at which a score changed."""
+
+_FIRST = 3
+"""It has new ranks up to this one."""
+
+
+def with_news(timeline: Timeline, boards: Iterable[BoardView]) -> Timeline:
+    """The timeline with what boards show of entries and ranks, as the feed has it."""
+    happenings = [*timeline.happenings, *(each for board in boards for each in _news(board))]
+    happenings.sort(key=lambda happening: (happening.at, happening.index), reverse=True)
+    return replace(timeline, happenings=tuple(happenings))
+
+
+def _news(view: BoardView) -> Iterator[Happening]:
+    """The last entries with a score, and who came to one of the first ranks, by the scores that were shown then."""
+    board = view.board
+    if board.track.hides_scores:
+        return
+    track = board.track.name
+    if board.shows_both:
+        last = max((phase.closes for phase in board.phases.all), default=None)
+        after = tuple(row.rank for row in board.rows)
+        if last is not None and last <= board.now and any(after):
+            yield _new_ranks(last, track, board.rows, (None,) * len(after), after, " by final scores")
+        board = replace(board, track=board.track.with_fields(stage="preliminary"))
+    for shown in latest_entries([replace(view, board=board)], _NEWS):
+        row, entry = shown.row, shown.entry
+        if entry.state == "scored":
+            text = f"New entry of {shortened(row.name, LONGEST_NAME)}: {shown.text}{shown.lead}"
+            link = f"teams/{row.team.slug}.html"
+            yield Happening(entry.received, track, "entry", text, link=link, index=entry.index)
+    teams = rows_with_gone(board)
+    moments, ranks_at = ranks_over_time(board, teams)
+    for moment in moments[-_NEWS:]:
+        before, after = ranks_at(moment - RESOLUTION), ranks_at(moment)
+        # Teams without a row on the board are named nowhere.
+        known = [rank if row.present_entries else None for row, rank in zip(teams, after, strict=True)]
+        if any(rank and rank <= _FIRST and rank != then for rank, then in zip(known, before, strict=True)):
+            yield _new_ranks(moment, track, teams, before, known)
+
+
+def _new_ranks(
+    at: datetime,
+    track: str,
+    teams: Sequence[Row],
+    before: Sequence[int | None],
+    after: Sequence[int | None],
+    how: str = "",
+) -> Happening:
+    """That teams have new ranks among the first, given the rank of each before and after."""
+    first = sorted(
+        (rank, shortened(row.name, LONGEST_NAME), rank != then)
+        for row, rank, then in zip(teams, after, before, strict=True)
+        if rank and rank <= _FIRST
+    )
+    text = joined([f"{name} now {ordinal(rank)}" for rank, name, is_new in first if is_new])
+    kind: Literal["lead", "rank"] = "lead" if (1, True) in {(rank, is_new) for rank, _, is_new in first} else "rank"
+    detail = "; ".join(f"{rank}: {name}" for rank, name, _ in first)
+    return Happening(at, track, kind, text + how, detail, f"{track}/index.html")
 
 
 def feed(
@@ -188,12 +251,12 @@ def _result(board: BoardView, row: Row, entry: Entry) -> tuple[str, str]:
         return f"{_printed(board, score)}, a baseline", ""
     if row.team.is_excluded:
         return f"{_printed(board, score)}, {row.team.status}", ""
-    steps = counting_scores(board.board, row)
+    steps = board.counted[row.slug]
     before, after = score_at(steps, entry.received - RESOLUTION), score_at(steps, entry.received)
     if after != score:
         return f"{_printed(board, score)}; {_printed(board, after)} still counts", ""
     found = [
-        score_at(counting_scores(board.board, view.row), entry.received)
+        score_at(board.counted[view.row.slug], entry.received)
         for view in board.rows
         if not view.row.baseline and not view.row.team.is_excluded and view.row is not row
     ]

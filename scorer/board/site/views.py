@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import count
 from typing import Literal
 
-from scorer.board.board import Board, Row
+from scorer.board.board import Board, Row, Steps, counting_scores
 from scorer.board.charts.panel import Axis
 from scorer.board.site.figures import (
     LONG_ROWS,
@@ -334,6 +334,11 @@ class BoardView:
     @cached_property
     def ranked(self) -> tuple[RowView, ...]:
         return tuple(view for view in self.rows if view.row.rank is not None)
+
+    @cached_property
+    def counted(self) -> Mapping[str, Steps]:
+        """The scores of each row that counted over time, by its slug."""
+        return {row.slug: counting_scores(self.board, row) for row in self.board.rows}
 
     @property
     def leading(self) -> tuple[RowView, ...]:
