@@ -22,7 +22,7 @@ from scorer.board.board import (
     SliceRow,
     counting_over_time,
 )
-from scorer.board.statistics import ScoredRows, measured, with_statistics
+from scorer.board.statistics import ScoredRows, measured, pairs, with_statistics
 from scorer.errors import MeasureError, SolutionError
 from scorer.files import code_digest
 from scorer.lists.slices import Slice, read_slices
@@ -39,7 +39,7 @@ from scorer.record.log import RESOLUTION
 from scorer.rules.quota import Left
 from scorer.rules.teams import MergedTeam, Merges, Team, teams
 from scorer.scoring.analysis.kept import Kept, number_of
-from scorer.scoring.outcomes import QueryMask, aggregated
+from scorer.scoring.outcomes import QueryMask, aggregated, split_masks
 from scorer.scoring.statistics.rankings import rank_ranges
 from scorer.settings.tracks import Track
 from scorer.store.events import Basis
@@ -367,11 +367,33 @@ def _gaps(board: Board, own: int, pairs: Mapping[tuple[int, int], RowPair]) -> I
             difference = pair.difference if own < other else -pair.difference
             is_so = not ranks[other] or (difference > 0) == (own < other)
             answer = "too close to call" if not pair.is_clear else "yes" if is_so else "no"
-        decimals = board.track.shown_decimals
-        shown = f"{rounded(difference, decimals) or 0.0:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
-        word = "Better" if difference >= 0 else "Worse"
-        missed = _missed(board) if board.rows[other].baseline and word == "Better" and answer == "yes" else ""
-        yield f"{lead.format(word)} {_names([board.rows[other]])}: {answer} ({shown}).{missed}"
+        missed = ""
+        if board.rows[other].baseline and difference >= 0 and answer == "yes":
+            missed = _missed(board)
+        yield gap(lead, _names([board.rows[other]]), difference, answer, board.track.shown_decimals) + missed
+
+
+def gap(lead: str, name: str, difference: float, answer: str, decimals: int) -> str:
+    """A sentence on a difference; `lead` has a place for whether it is better or worse."""
+    shown = f"{rounded(difference, decimals) or 0.0:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+    return f"{lead.format('Better' if difference >= 0 else 'Worse')} {name}: {answer} ({shown})."
+
+
+def are_clear(now: Now, track: Track, digests: Sequence[str]) -> bool | None:
+    """Whether two entries differ by more than chance explains, as `RowPair.is_clear` says of two teams.
+
+    It is decided on the queries of the scores that the viewer sees, as the rank is; None where these are those of the
+    Ladder, or no means.
+    """
+    measure = track.primary_measure
+    if now.basis is None or track.shows != "score" or measure.kind.aggregation != "mean":
+        return None
+    of_entry = dict(now.view.scores(set(digests), now.basis, [measure]))
+    inside = split_masks(now.view.flags(now.basis))[track.shown_split].inside
+    scores = np.array([of_entry[digest][0] for digest in digests])[:, inside]
+    scores = scores[:, ~np.isnan(scores).all(axis=0)]
+    found = pairs(measured(scores, np.nanmean(scores, axis=1).tolist(), [True] * 2), has_counts=False)
+    return all(pair.is_clear for pair in found)
 
 
 def _missed(board: Board) -> str:

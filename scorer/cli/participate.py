@@ -406,6 +406,12 @@ def _outcome(client: Client, track: str, delivery: str, wait: float, file: Path)
                 print_result(printable(f"{stage} {measure} {value}"))
     if "rank_of_team" in entry:
         print_result(printable(f"rank of the team on the board {entry['rank_of_team']}"))
+    if entry.get("rank_range"):
+        print_result(printable("rank from {} to {}".format(*entry["rank_range"])))
+    if entry.get("tier"):
+        print_result(printable(f"tier {entry['tier']}"))
+    if entry.get("against"):
+        print_result(printable(entry["against"]["text"]))
     words = printable(str(entry["words"]))
     if entry["state"] == "scored" and not entry["counts"] and entry["rank"]:
         words += f"; it does not count; it would be rank {entry['rank']}"

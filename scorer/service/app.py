@@ -296,8 +296,10 @@ async def _deliver(service: Service, request: Request) -> Response:
     return JSONResponse(document, 201 if is_new else 200, {"Location": delivery_id})
 
 
-async def _documents(service: Service, track: Track, team: str) -> Mapping[int, dict[str, Any]]:
-    return await service.read(lambda view: entry_documents(view, service.challenge, service.followed, track, team))
+async def _documents(service: Service, track: Track, team: str, compared: str = "") -> Mapping[int, dict[str, Any]]:
+    return await service.read(
+        lambda view: entry_documents(view, service.challenge, service.followed, track, team, compared)
+    )
 
 
 async def _entries(service: Service, _request: Request, track: Track, team: str) -> Response:
@@ -306,7 +308,7 @@ async def _entries(service: Service, _request: Request, track: Track, team: str)
 
 async def _entry(service: Service, request: Request, track: Track, team: str) -> Response:
     state = service.own_entry(track, team, request.path_params["entry"])
-    document = (await _documents(service, track, team))[state.index]
+    document = (await _documents(service, track, team, str(state.index)))[state.index]
     check = None
     if document["outcome"] == "waiting" and state.present:
         digest = state.submission.digest

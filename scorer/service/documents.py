@@ -20,13 +20,13 @@ from typing import Any
 
 import anyio
 
-from scorer.board.build import board
+from scorer.board.build import are_clear, board, gap
 from scorer.board.site.captions import status_words
 from scorer.errors import Findings, Problem
 from scorer.files import Location
 from scorer.live.commitment import sent_name
 from scorer.live.entries import Arrival, Followed, entries, scored_entries
-from scorer.live.entry import Entry, are_queries_public, counting_entries, is_baseline, stays, without_solution
+from scorer.live.entry import Entry, are_queries_public, counting_entries, is_baseline, rounded, stays, without_solution
 from scorer.live.names import shown_names
 from scorer.live.now import Now
 from scorer.record.events import Event, FileBody
@@ -113,11 +113,12 @@ def same_entry(
 
 
 def entry_documents(
-    view: Snapshot, challenge: Challenge, followed: Followed, track: Track, team: str
+    view: Snapshot, challenge: Challenge, followed: Followed, track: Track, team: str, compared: str = ""
 ) -> Mapping[int, AnswerDocument]:
     """The entries of a team by their indexes, as it may see them.
 
-    Scores that the phase hides are left out, and so are those of entries since a freeze, which the board hides.
+    Scores that the phase hides are left out, and so are those of entries since a freeze, which the board hides. The
+    entry `compared`, by its index, has what it is against the last one before it that has a score.
     """
     now = followed.now(view, track, team).seen_by("team")
     rules, basis = now.track, now.basis
@@ -137,6 +138,7 @@ def entry_documents(
     counting = counting_entries(together, scored.track, basis is not None and bool(view.flags(basis).any()))
     states = {state.index: state for state in scored.stored}
     listed = {}
+    before: tuple[Entry, float] | None = None
     for entry in scored.all:
         if entry.team != team:
             continue
@@ -161,8 +163,32 @@ def entry_documents(
         row = rows.get(own, {})
         has_range = entry in counting and row.get("rank from")
         document["rank_range"] = (row["rank from"], row["rank to"]) if has_range else None
+        document |= {"tier": row.get("tier") if has_range else None, "against": None}
         listed[entry.index] = document
+        if (own_score := document["scores"].get(rules.shown_stage, {}).get(names[0])) is None:
+            continue
+        if str(entry.index) == compared and before is not None:
+            document["against"] = _against(now, scored.track, (entry, own_score), before)
+        before = entry, own_score
     return listed
+
+
+_CLEAR: dict[tuple[object, ...], bool | None] = {}
+"""Whether two entries differ clearly, which is computed once: an answer is requested until the board has the entry."""
+
+
+def _against(now: Now, track: Track, own: tuple[Entry, float], before: tuple[Entry, float]) -> AnswerDocument:
+    """What an entry with a score is against an earlier one of its team: better or worse, and whether clearly."""
+    digests = own[0].digest, before[0].digest
+    key = digests, now.basis, track.primary, track.shown_split, track.shows
+    if key not in _CLEAR:
+        if len(_CLEAR) >= _KEPT:
+            _CLEAR.clear()
+        _CLEAR[key] = are_clear(now, track, digests)
+    answer = {None: "not compared", True: "yes", False: "too close to call"}[_CLEAR[key]]
+    decimals, difference = track.shown_decimals, own[1] - before[1]
+    text = gap("{} than", f"entry {before[0].index}", difference, answer, decimals)
+    return {"entry": before[0].index, "difference": rounded(difference, decimals), "clear": _CLEAR[key], "text": text}
 
 
 def _entry_document(entry: Entry, names: Sequence[str]) -> AnswerDocument:

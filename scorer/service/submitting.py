@@ -89,7 +89,8 @@ async def _page(
         if shown_track.decimals is None:  # the results of all teams decide
             shown_track = scored_entries(seen).track
         phase = now.phases.current(view.now)
-        documents = entry_documents(view, service.challenge, service.followed, track, token.team)
+        entry = asked.get("entry", "")
+        documents = entry_documents(view, service.challenge, service.followed, track, token.team, entry)
         own = {str(index): documents[index] for index in sorted(documents)}
         shown = shown_names(view, tracks, service.followed.pseudonyms)
         slug = service.followed.slug(now.merges.final(token.team), shown)
@@ -117,7 +118,7 @@ async def _page(
             "held": held,
             "same": own.get(str(same)),
             "zero": [each.text for each in held.findings if each.code == SCORES_NOTHING] if held else [],
-            "handed_in": own.get(asked.get("entry", "")),
+            "handed_in": own.get(entry),
             "describing": own.get(asked.get("describe", "")),
             "leaving": own.get(asked.get("withdraw", "")),
             "picking": picking,

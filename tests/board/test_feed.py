@@ -159,6 +159,23 @@ def test_a_withdrawn_leader_is_named_no_more(tmp_path: Path) -> None:
     assert "south" not in live.page("feed.xml")
 
 
+def test_nothing_is_added_during_a_freeze(tmp_path: Path) -> None:
+    """What was there stays; the entry follows with its time of receipt once the phase has closed."""
+    live = Live.graded(tmp_path / "live")
+    live.run(BEFORE)
+    found = []
+    for at, team, lists in ((18, "north", POOR), (19, "south", GOOD), (21, "north", POOR)):
+        if at < 21:
+            live.put(f"{team}/one.txt", lists, day(at))
+        live.run(day(at, 13))
+        live.render(day(at, 13))
+        found.append([each for each in titles(live) if "north" in each or "south" in each])
+
+    assert found[0] == found[1]
+    assert found[2] == [found[2][0], "south now first and north now second", *found[0]]
+    assert found[2][0].startswith("New entry of south: ")
+
+
 def titles(live: Live) -> list[str]:
     """The titles of the feed of a challenge with one track, without the title of the track."""
     entries = ET.fromstring(live.page("feed.xml")).findall(f"{ATOM}entry")

@@ -17,11 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.board.board import Board, RowPair
+from scorer.board.build import are_clear
 from scorer.board.reports.leaderboard import entry_values, export_columns, to_csv, to_json
 from scorer.board.statistics import SHARE_DECIMALS
 from scorer.errors import ChallengeError, ScorerError
 from scorer.live import ladder
 from scorer.live.entry import key_of, rounded, submissions
+from scorer.live.now import Now
 from scorer.organising.errata import apply, preview_erratum
 from scorer.organising.picks import forget_outcome, pick
 from scorer.organising.render import (
@@ -36,7 +38,7 @@ from scorer.organising.render import (
 from scorer.rules.phases import Phase, Phases
 from scorer.rules.tables import auto_decimals
 from scorer.scoring.executors.base import Serial
-from scorer.store.snapshot import Cache
+from scorer.store.snapshot import Cache, Snapshot
 from tests.databases import record_teams
 from tests.live_challenges import (
     ANNOUNCED,
@@ -48,6 +50,7 @@ from tests.live_challenges import (
     SECOND_START,
     START,
     Live,
+    lists,
     phase,
     ranking,
     solution,
@@ -563,3 +566,24 @@ def test_the_pair_of_a_rounded_board_is_still_a_decision(tmp_path: Path) -> None
 
     assert decisions[0] == decisions[1]
     assert True in decisions[0]
+
+
+@pytest.mark.parametrize(("found", "is_clear"), [(9, True), (2, False)])
+def test_two_entries_of_a_team_differ_clearly_as_two_teams_do(found: int, is_clear: bool, tmp_path: Path) -> None:
+    """By the same test, on the queries of the scores that are shown; the Ladder says nothing."""
+    for name, clear in (("score", is_clear), ("ladder", None)):
+        more = ["ladder_step = 0.1"] if name == "ladder" else []
+        live = Live.of(tmp_path / name, phase("one", START, END, f'shows = "{name}"', *more), flagged=10)
+        live.run(ANNOUNCED)
+        for team, number in (("a", found), ("b", 0)):
+            live.put(f"{team}/one.txt", lists(number, 0) if number < 5 else lists(5, number - 5), START)
+        live.run(START)
+
+        def found_by(view: Snapshot, live: Live = live) -> tuple[bool | None, list[bool]]:
+            (board,) = boards(view, [live.track], view.cache())
+            digests = [row.entry.digest for row in board.rows if row.entry]
+            own = Now.of(view, live.track).seen_by("team")
+            return are_clear(own, board.track, digests), [pair.is_clear for pair in board.pairs]
+
+        with live.store(START) as store:
+            assert store.read(found_by) == (clear, [] if clear is None else [clear])

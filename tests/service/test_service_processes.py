@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import http.client
 import json
+import re
 import signal
 import socket
 import stat
@@ -234,6 +235,10 @@ def test_from_a_file_to_a_score_and_a_board(tmp_path: Path) -> None:
         later = here("submit", worse, *options, "--receipt", receipt.with_name("2.txt"))
         assert later.code == 0, later.err
         assert "; it does not count; it would be rank " in later.err
+        first, second = (int(each.out.partition("entry ")[2].split()[0]) for each in (answer, later))
+        assert second > first
+        assert re.search(rf"(?m)^Worse than entry {first}: too close to call \(\N{{MINUS SIGN}}0\.\d+\)\.$", later.out)
+        assert "Better" not in answer.out
         rejected = here("submit", bad, *options)
         assert rejected.code == 1
         assert f"{bad}:2: " in rejected.err

@@ -462,6 +462,15 @@ class TestHandingIn:
         page = visitor.page()
         assert "data-waiting" not in page
         assert re.search(r"<b>1\.0000</b>, rank 1[^.]*\. It counts\.</p>", page)
+        assert '<a href="verification.html#receipts">how to verify it</a>' in page
+        first = visitor.address["entry"]
+        assert "against" in challenge.entry("amber", first)
+        visitor.hand_in(POOR, "second.txt")
+        challenge.run()
+        against = challenge.entry("amber", visitor.address["entry"])["against"]
+        text = f"Worse than entry {first}: too close to call (\N{MINUS SIGN}{-against['difference']:.4f})."
+        assert against == {"entry": int(first), "difference": against["difference"], "clear": False, "text": text}
+        assert f" {text} It does not count; the rank is as if it did.</p>" in visitor.page()
 
     def test_the_page_needs_no_page_of_the_site(self, visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
         """The service renders no site, whose templates have more filters; what is compiled here hides that."""
@@ -716,6 +725,9 @@ class TestHidden:
             assert "Counts</b>" not in page
             entry = challenge.entry("amber", visitor.address["entry"])
             assert (entry["outcome"], entry["scores"]) == ("scored", {})
+            visitor.hand_in(POOR)
+            challenge.run()
+            assert challenge.entry("amber", visitor.address["entry"])["against"] is None
 
     def test_an_entry_since_a_freeze_has_no_score_and_does_not_show_that_it_counts(self, challenge: Served) -> None:
         visitor = Visitor(challenge)
@@ -733,8 +745,10 @@ class TestHidden:
         first, second = (event.index for event in challenge.live.events("arrival"))
         shown = [challenge.entry("amber", index)["scores"] for index in (first, second)]
         assert [bool(scores) for scores in shown] == [True, False]
+        assert challenge.entry("amber", second)["against"] is None
         challenge.now = day(20, 2)
         assert challenge.entry("amber", second)["scores"]
+        assert challenge.entry("amber", second)["against"]["text"].startswith(f"Better than entry {first}: ")
 
     def test_no_token_is_in_the_page_or_the_log(
         self, challenge: Served, visitor: Visitor, caplog: pytest.LogCaptureFixture
