@@ -370,10 +370,10 @@ def _gaps(board: Board, own: int, pairs: Mapping[tuple[int, int], RowPair]) -> I
         missed = ""
         if board.rows[other].baseline and difference >= 0 and answer == "yes":
             missed = _missed(board)
-        yield gap(lead, _names([board.rows[other]]), difference, answer, board.track.shown_decimals) + missed
+        yield worded_gap(lead, _names([board.rows[other]]), difference, answer, board.track.shown_decimals) + missed
 
 
-def gap(lead: str, name: str, difference: float, answer: str, decimals: int) -> str:
+def worded_gap(lead: str, name: str, difference: float, answer: str, decimals: int) -> str:
     """A sentence on a difference; `lead` has a place for whether it is better or worse."""
     shown = f"{rounded(difference, decimals) or 0.0:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
     return f"{lead.format('Better' if difference >= 0 else 'Worse')} {name}: {answer} ({shown})."

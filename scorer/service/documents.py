@@ -20,7 +20,7 @@ from typing import Any
 
 import anyio
 
-from scorer.board.build import are_clear, board, gap
+from scorer.board.build import are_clear, board, worded_gap
 from scorer.board.site.captions import status_words
 from scorer.errors import Findings, Problem
 from scorer.files import Location
@@ -187,7 +187,7 @@ def _against(now: Now, track: Track, own: tuple[Entry, float], before: tuple[Ent
         _CLEAR[key] = are_clear(now, track, digests)
     answer = {None: "not compared", True: "yes", False: "too close to call"}[_CLEAR[key]]
     decimals, difference = track.shown_decimals, own[1] - before[1]
-    text = gap("{} than", f"entry {before[0].index}", difference, answer, decimals)
+    text = worded_gap("{} than", f"entry {before[0].index}", difference, answer, decimals)
     return {"entry": before[0].index, "difference": rounded(difference, decimals), "clear": _CLEAR[key], "text": text}
 
 
