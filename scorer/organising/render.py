@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +25,7 @@ from scorer.board.build import with_changes, with_slices
 from scorer.board.overall import overall_board
 from scorer.board.reports.leaderboard import TrackEntries
 from scorer.board.site.analysis_page import Values, analysis_values
-from scorer.board.site.folder import FRONT_PAGE, manifest_of, write, write_first
+from scorer.board.site.folder import FRONT_PAGE, listed_files, write, write_first
 from scorer.board.site.pages import SiteContent, site_files
 from scorer.board.statistics import ScoredRows
 from scorer.errors import MeasureError, ScorerError, StoreError, os_errors_as
@@ -394,8 +395,9 @@ def write_site(challenge: Challenge, store: Store, source: ToRender, *, is_prese
     return Rendered(folder / FRONT_PAGE, notes)
 
 
-_MARK = """\
-<p class="organisers" role="note">The organiser's view of {}, with what visitors do not see. Do not publish it.</p>"""
+_PRIVATE = '<p class="organisers" role="note">'
+_MARK = f"""\
+{_PRIVATE}The organiser's view of {{}}, with what visitors do not see. Do not publish it.</p>"""
 
 
 def render_for_organiser(challenge: Challenge, store: Store, folder: Path) -> Rendered:
@@ -406,13 +408,16 @@ def render_for_organiser(challenge: Challenge, store: Store, folder: Path) -> Re
     and as `render`.
     """
     check_published(challenge, store)
-    is_earlier = bool(manifest_of(folder)) and folder.stat().st_mode & 0o077 == 0
-    if folder.exists() and not is_earlier and (not folder.is_dir() or any(folder.iterdir())):
-        raise ScorerError(f"{folder}: has files that are no private site; name a new folder, or an empty one")
-    for public in (challenge.site_path, challenge.root / STATIC):
-        if folder.resolve().is_relative_to(public.resolve()) or public.resolve().is_relative_to(folder.resolve()):
-            raise ScorerError(f"{folder}: its files become public with {public}; name a folder elsewhere")
-    with os_errors_as(ScorerError, f"{folder}: cannot be made", "name another folder"):
+    read_by_runs = [path for track in challenge.tracks if isinstance(path := track.submissions_path, Path)]
+    for other in (challenge.site_path, challenge.root / STATIC, *read_by_runs):
+        real, its = Path(os.path.realpath(folder)), Path(os.path.realpath(other))
+        if real.is_relative_to(its) or its.is_relative_to(real):
+            why = "a run reads its files" if other in read_by_runs else "its files become public"
+            raise ScorerError(f"{folder}: {why} with {other}; name a folder elsewhere")
+    with os_errors_as(ScorerError, f"{folder}: cannot be used", "name another folder"):
+        is_used = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+        if is_used and not _is_private_site(folder):
+            raise ScorerError(f"{folder}: has files that are no private site; name a new folder, or an empty one")
         folder.mkdir(0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
 
@@ -433,6 +438,14 @@ def render_for_organiser(challenge: Challenge, store: Store, folder: Path) -> Re
     if failed:
         raise ScorerError("\n".join(_failures(failed)))
     return Rendered(folder / FRONT_PAGE, notes)
+
+
+def _is_private_site(folder: Path) -> bool:
+    """Whether a folder that only its owner can read has an earlier private site, also one that was not completed."""
+    if not folder.is_dir() or folder.stat().st_mode & 0o077 or not listed_files(folder):
+        return False
+    front = folder / FRONT_PAGE
+    return not front.exists() or _PRIVATE in front.read_text(encoding="utf-8", errors="replace")
 
 
 def _failures(failed: Mapping[str, str]) -> Iterator[str]:
