@@ -505,7 +505,9 @@ def _print_list(store: Store, challenge: Challenge, form: str) -> None:
     def read(view: Snapshot) -> tuple[list[tuple[Team, str, str]], bool]:
         """Teams with an entry or a token, with their pseudonyms and when they signed in; and if any can sign in."""
         shown, issued = shown_names(view, challenge.tracks), tokens(view.events()).values()
-        first = {token.team: token.issued for token in [*issued][::-1] if token.use == "token"}
+        used = {(token.team, token.ended) for token in issued if token.use == "invitation"}
+        by_invitation = [token for token in issued if token.use == "token" and (token.team, token.issued) in used]
+        first = {token.team: token.issued for token in by_invitation[::-1]}
         folders = dict.fromkeys((*view.teams, *(token.team for token in issued)))
         known = {**all_teams(folders, view.events()), **all_teams(view.teams, view.events())}
         signed_in = {team: utc_time(at) for team, at in first.items() if at is not None}

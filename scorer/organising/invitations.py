@@ -56,7 +56,12 @@ def invite_all(store: Store, table: Path, output: Path, address: str, expires: d
     if expires is not None and expires <= store.now():
         raise ChallengeError("the time at which the invitations expire has passed; give a later one")
     rows = read_people(table)
-    if output.exists() and output.stat().st_mode & 0o077:
+    with os_errors_as(ChallengeError, f"{output}: cannot be written", "name another file"):
+        if output.is_dir() or (output.exists() and output.samefile(table)):
+            what = "is a folder" if output.is_dir() else "is the table that is read"
+            raise ChallengeError(f"{output}: {what}; name a new file")
+        is_readable = output.exists() and output.stat().st_mode & 0o077
+    if is_readable:
         raise ChallengeError(f"{output}: other users can read it; name a new file, or run `chmod 600 {output}`")
 
     def changed(view: Snapshot) -> tuple[Added, int]:

@@ -71,6 +71,7 @@ def test_a_second_call_makes_links_for_who_has_not_signed_in(folder: Path) -> No
     with pytest.raises(InvalidTokenError):
         use(folder, first["birch", "bob@example.org"])
     assert use(folder, second["birch", "bob@example.org"]) == "birch"
+    assert here("teams", "token", "cedar", "-C", folder).code == 0  # by hand, which is no sign-in
     teams = json.loads(here("teams", "list", "--format", "json", "-C", folder).out)["teams"]
     assert {team["team"]: bool(team["signed_in"]) for team in teams} == {"amber": True, "birch": True, "cedar": False}
 
@@ -116,6 +117,12 @@ def test_the_file_of_links_is_private(folder: Path) -> None:
     assert (answer.code, merge.read_text()) == (1, "old")
     assert "merge.csv: other users can read it; name a new file, or run `chmod 600 " in answer.err
     merge.chmod(0o600)
+    people = folder.parent / "people.csv"
+    people.chmod(0o600)
+    for output, why in ((people, "is the table that is read"), (folder, "is a folder")):
+        answer = here("teams", "invite-all", people, "-o", output, "-C", folder)
+        assert (answer.code, answer.err) == (1, f"{output}: {why}; name a new file\n")
+    assert people.read_text() == PEOPLE
     assert "has passed" in invite(folder, PEOPLE, "--expires", "2020-01-01T00:00:00Z").err
     assert invite(folder).code == 0
     assert here("teams", "invite-all", folder.parent / "people.csv", "-C", folder).code == 2
