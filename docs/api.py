@@ -15,10 +15,10 @@ from scorer.board.charts.panel import Chart
 from scorer.errors import Findings
 from scorer.lists import Counts
 from scorer.measures.matched import JudgedItems, Matched
-from scorer.scoring.analysis.compare import DecisiveCase, Pair
+from scorer.scoring.analysis.compare import DecisiveCase, Pair, Power
 from scorer.wording import Tabular
 
-RESULTS: tuple[type, ...] = (Pair, DecisiveCase, Counts, Findings, Tabular, Chart, Matched, JudgedItems)
+RESULTS: tuple[type, ...] = (Pair, Power, DecisiveCase, Counts, Findings, Tabular, Chart, Matched, JudgedItems)
 """Classes of values in results; they are documented, and no user makes one."""
 
 MEMBERS = {

@@ -49,8 +49,8 @@ True
 0  first  second         0.5     2
 >>> comparison.notes["first"], comparison.settings.resamples
 ((), 10000)
->>> comparison.separates, comparison.slices
-(False, {})
+>>> comparison.separates, comparison.slices, comparison.power()[0].queries
+(False, {}, 10)
 >>> comparison.analysis.task.cases
 ('q1', 'q2', 'q3')
 >>> comparison.to_dict()["algorithms"]
@@ -214,8 +214,17 @@ no measure is called "nDGC"
 (True, False)
 >>> round(pair.effect_size, 4), pair.interval
 (0.7071, (-1.0, 1.0))
->>> pair.wins, pair.ties, pair.losses, len(pair.decisive)
-(1, 1, 0, 1)
+>>> pair.wins, pair.ties, pair.losses, len(pair.decisive), pair.is_not_worse
+(1, 1, 0, 1, None)
+""",
+    "Power": """\
+>>> import scorer
+>>> runs = {"a": {"q1": ["d1"], "q2": ["d2"]}, "b": {"q1": ["d9", "d1"], "q2": ["d2"]}}
+>>> (power,) = scorer.compare({"q1": {"d1": 1}, "q2": {"d2": 1}}, runs, "RR").power(0.1)
+>>> power.first, power.second, round(power.deviation, 4), round(power.smallest, 1)
+('a', 'b', 0.3536, 4.1)
+>>> power.difference, power.queries
+(0.1, 101)
 """,
     "ScorerError": """\
 >>> import scorer

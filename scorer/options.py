@@ -141,6 +141,9 @@ REPORT_FORMS: tuple[ReportForm, ...] = ("html", "markdown", "json")
 
 # Statistics
 
+PValueCorrection = Literal["holm", "bh", "by"]
+CORRECTION = Option("correction")
+
 RESAMPLES = 10_000
 """The number of resamples."""
 

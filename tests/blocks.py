@@ -17,7 +17,7 @@ BLOCK = re.compile(r"^```(python|console|text)\n(.*?)^```", re.MULTILINE | re.DO
 PLAIN = re.compile(r"scorer [^|<>;&`$*\\]+")
 """A command of `scorer` that needs no shell."""
 
-FAILS = re.compile(r"# exits with ([12])$")
+FAILS = re.compile(r"# exits with ([123])$")
 
 
 def run_blocks(text: str, name: str, terminal: Terminal, names: dict[str, object], programs: Path | None = None) -> int:

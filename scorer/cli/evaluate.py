@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -344,22 +345,40 @@ def compare(
     slices: str | None = option(
         "--slices FILE", "also compare on the queries of each label: a file with lines query,label"
     ),
+    against: list[str] = option(
+        "--against NAME",
+        "a submission that all others are compared with: p-values are adjusted for these pairs only; repeatable",
+    ),
+    correction: choices.PValueCorrection = choice(choices.CORRECTION),
+    margin: float | None = option(
+        "--margin NUMBER",
+        "also print whether the first submission, or each one with --against, is not worse by more than this, at a "
+        "level of 0.025; exit code 3 if that is not shown",
+        type=number(0),
+    ),
+    power: bool = option(
+        "--power",
+        "print instead the smallest difference that these queries show with a probability of 0.8, and how many "
+        "queries the difference of each pair needs",
+    ),
+    difference: float | None = option(
+        "--difference NUMBER", "as --power, for this difference", type=number(sys.float_info.min)
+    ),
     form: str = form_of("the comparison", "table", "json", "csv", "markdown", "latex"),
     row_name: choices.RowName | None = ROW_NAME_OPTION,
     analysis: AnalysisOptions = group(),
     options: FileOptions = group(),
-) -> None:
+) -> int:
     """Compare two or more submissions: differences, intervals, p-values, and the queries that decide.
 
     Compares files by a solution and a measure, or the teams of a challenge by their entries on the board. The options
     on queries, ties and formats are for files; for teams, the rules of the track apply.
     """
-    from scorer.board.reports.comparisons import comparison_text
+    from scorer.board.reports.comparisons import comparison_text, not_worse_lines, power_text
     from scorer.scoring.analysis.analysis import Settings
-    from scorer.scoring.analysis.compare import comparison_of, one_measure
+    from scorer.scoring.analysis.compare import check_baselines, comparison_of, one_measure
 
     check_several(names, "submission")
-    settings = Settings(**vars(analysis))
     if solution is not None and track is None and challenge is None:
         if measure is None:
             check_standard_input(solution, *names)
@@ -372,7 +391,18 @@ def compare(
     else:
         raise WrongCallError("expected either --solution FILE to compare files, or --track NAME to compare teams")
     print_message(*task.notes)
-    print_result(comparison_text(replace(comparison_of(task, settings, parts), notes=notes), form))
+    called = dict(zip(names, task.algorithms, strict=True))
+    baselines = tuple(called.get(each, each) for each in against)
+    with wrong_call("--against", ValueError):
+        check_baselines(baselines, task.algorithms)
+    settings = Settings(**vars(analysis), against=baselines, correction=correction, margin=margin)
+    comparison = replace(comparison_of(task, settings, parts), notes=notes)
+    shows_power = power or difference is not None
+    text = power_text(comparison, form, difference) if shows_power else comparison_text(comparison, form)
+    print_result(text)
+    if shows_power or form not in ("table", "json"):
+        print_message(*not_worse_lines(comparison))
+    return 3 if any(pair.is_not_worse is False for pair in comparison.pairs) else 0
 
 
 def tasks_of_files(

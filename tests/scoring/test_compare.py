@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from io import StringIO
@@ -13,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestPower
 
 import scorer
 from scorer.scoring.analysis.compare import DECISIVE
@@ -126,6 +129,85 @@ def test_an_unknown_pair_raises_key_error(found: scorer.Comparison) -> None:
         found.pair("good", "good")
 
 
+def test_pairs_with_a_baseline_are_corrected_for_apart(found: scorer.Comparison) -> None:
+    """Each other submission is the first, and its p-value is that of all pairs, corrected for fewer."""
+    of_one = scorer.compare(SOLUTION, RUNS, "RR", against="fair")
+    of_two = scorer.compare(SOLUTION, RUNS, "RR", against=["poor", "fair"], correction="by")
+
+    assert [(pair.first, pair.second) for pair in of_one.pairs] == [("good", "fair"), ("poor", "fair")]
+    assert [(pair.first, pair.second) for pair in of_two.pairs] == [("good", "fair"), ("good", "poor")]
+    for correction, comparison in (("holm", of_one), ("fdr_by", of_two)):
+        expected = [found.pair(pair.first, pair.second).p_value for pair in comparison.pairs]
+        assert [pair.p_value for pair in comparison.pairs] == expected
+        adjusted = multipletests(expected, method=correction)[1]
+        assert [pair.adjusted for pair in comparison.pairs] == pytest.approx(adjusted, abs=1e-15)
+    low, high = found.pair("fair", "poor").interval or (0, 0)
+    assert of_one.pair("poor", "fair").interval == (-high, -low)
+    assert of_one.pair("poor", "fair").is_significant
+
+
+def test_false_discoveries_are_corrected_without_tiers_and_ranges(found: scorer.Comparison) -> None:
+    """Of all pairs, also of many of which few are tested, which count with a p-value of 1."""
+    comparison = scorer.compare(SOLUTION, RUNS, "RR", correction="bh")
+    many = {f"{name} {copy}": run for name, run in RUNS.items() for copy in range(21)}
+    few = scorer.compare(SOLUTION, many, "RR", resamples=100, correction="bh")
+    document = comparison.to_dict()
+
+    for pairs, others in ((comparison.pairs, 0), (few.pairs, 63 * 62 // 2 - len(few.pairs))):
+        expected = multipletests([pair.p_value for pair in pairs] + [1] * others, method="fdr_bh")[1]
+        assert [pair.adjusted for pair in pairs] == pytest.approx(expected[: len(pairs)], abs=1e-15)
+    assert found.to_dict().keys() - document.keys() == {"pairwise", "ranks", "tiers", "separable_from_leader"}
+    assert document["differences"]["good"]["fair"].keys() >= {"p", "bh"}  # type: ignore[index]
+
+
+def test_a_submission_that_may_be_worse_by_a_margin() -> None:
+    """It is not worse if the interval ends above minus the margin, or if no score differs. Without baselines, the first
+    of the call is compared with each other one.
+    """
+    runs = {"fair": FAIR, "good": GOOD, "same": FAIR}
+    low = scorer.compare(SOLUTION, {"fair": FAIR, "good": GOOD}, "RR", margin=1).pairs[0].interval
+
+    def shown(margin: float) -> dict[str, bool | None]:
+        found = scorer.compare(SOLUTION, runs, "RR", margin=margin)
+        assert {pair.first for pair in found.pairs} == {"fair"}
+        return {pair.second: pair.is_not_worse for pair in found.pairs}
+
+    assert low is not None
+    assert shown(-low[0] + 1e-9) == {"good": True, "same": True}
+    assert shown(-low[0] - 1e-9) == {"good": False, "same": True}
+    assert scorer.compare(SOLUTION, runs, "RR").pairs[0].is_not_worse is None
+    against = scorer.compare(SOLUTION, runs, "RR", against="fair", margin=0)
+    assert [(pair.first, pair.is_not_worse) for pair in against.pairs] == [("good", True), ("same", True)]
+
+
+def test_power_is_that_of_the_deviation_of_each_pair(found: scorer.Comparison) -> None:
+    """At 5 % divided by the pairs; a difference that is given counts for all."""
+    for each, pair in zip(found.power(), found.pairs, strict=True):
+        differences = scores(RUNS[pair.first]) - scores(RUNS[pair.second])
+        assert each.deviation == pytest.approx(differences.std(ddof=1))
+        effect = TTestPower().solve_power(nobs=len(QUERIES), alpha=0.05 / 3, power=0.8)
+        assert each.smallest == pytest.approx(effect * differences.std(ddof=1), rel=1e-4)
+        assert each.difference == pair.difference
+        needed = TTestPower().solve_power(effect_size=0.02 / each.deviation, alpha=0.05 / 3, power=0.8)
+        assert {other.queries for other in found.power(0.02) if other.second == each.second} >= {math.ceil(needed)}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"against": "none"}, '"none" is not among the submissions: fair, good, poor'),
+        ({"against": [*RUNS]}, "all submissions are baselines"),
+        ({"margin": -1.0}, "expected a number of 0 or more"),
+        ({"margin": math.nan}, "expected a number of 0 or more"),
+        ({"correction": "none"}, "correction is one of holm, bh, by"),
+    ],
+)
+def test_a_wrong_family_raises(options: Any, message: str) -> None:
+    """Before anything is read."""
+    with pytest.raises(ValueError, match=message):
+        scorer.compare(SOLUTION, RUNS, "RR", **options)
+
+
 @pytest.mark.parametrize(
     ("runs", "measure", "error", "message"),
     [
@@ -175,6 +257,65 @@ def test_two_files_are_compared(files: Path, terminal: Terminal) -> None:
     assert "p (Holm)" in compare(terminal, "fair.json", "good.json", "poor.json").out
 
 
+def test_exit_code_3_says_that_a_submission_may_be_worse(files: Path, terminal: Terminal) -> None:
+    """With a line for each pair, on standard error where the output is for programs; JSON has a key."""
+    good = compare(terminal, "good.json", "fair.json", "poor.json", "--margin", "0.01")
+    fair = compare(terminal, "fair.json", "good.json", "--margin", "0.01", "--format", "csv")
+    document = compare(
+        terminal,
+        "fair.json",
+        "good.json",
+        "poor.json",
+        "--against",
+        "good.json",
+        "--format",
+        "json",
+        "--margin",
+        "0.01",
+    )
+
+    assert good.code == 0
+    assert "good.json is not worse than fair.json by more than 0.01." in good.out
+    assert fair.code == document.code == 3
+    assert "fair.json is not shown to be not worse than good.json by more than 0.01." in fair.err
+    assert len(fair.out.splitlines()) == 2
+    read = json.loads(document.out)
+    assert (read["against"], read["margin"]) == (["good.json"], 0.01)
+    assert [read["differences"][name]["good.json"]["not_worse"] for name in ("fair.json", "poor.json")] == [False] * 2
+
+
+def test_a_baseline_is_named_as_in_the_call_or_by_its_row(files: Path, terminal: Terminal) -> None:
+    """The findings say which is worse, and the note says for which pairs p-values are adjusted."""
+    for tag in ("good", "fair", "poor"):
+        lines = [f"{query} Q0 {item} 1 {9 - at} {tag}" for query in QUERIES for at, item in enumerate(RUNS[tag][query])]
+        Path(f"{tag}.txt").write_text("\n".join(lines), encoding="utf-8")
+    call = ("good.txt", "fair.txt", "poor.txt")
+    first, second = (compare(terminal, *call, "--against", name) for name in ("poor.txt", "poor"))
+
+    assert first == second
+    assert "good is significantly better than poor (adjusted p " in first.out
+    assert "p (Holm): adjusted for these pairs" in first.out
+    lower = compare(terminal, "fair.json", "good.json", "--against", "good.json", "--correction", "bh").out
+    assert "fair.json is significantly worse than good.json (p " in lower
+
+
+def test_power_is_printed_in_every_form(files: Path, terminal: Terminal) -> None:
+    """Blank where no number of queries shows a difference; null in JSON."""
+    Path("same.json").write_bytes(Path("good.json").read_bytes())
+    call = ("good.json", "fair.json", "same.json")
+    table, document = (compare(terminal, *call, "--power", "--format", form).out for form in ("csv", "json"))
+    other = json.loads(compare(terminal, *call, "--difference", "0.05", "--format", "json").out)
+
+    rows = {(row["first"], row["second"]): row for row in csv.DictReader(StringIO(table))}
+    assert rows["good.json", "same.json"]["needed"] == ""
+    for pair in json.loads(document)["pairs"]:
+        row = rows[pair["first"], pair["second"]]
+        assert float(row["smallest"]) == pair["smallest"]
+        assert row["needed"] == ("" if pair["queries"] is None else str(pair["queries"]))
+    assert {pair["difference"] for pair in other["pairs"]} == {0.05}
+    assert "smallest: the difference that as many queries show" in compare(terminal, *call, "--power").out
+
+
 def test_json_is_a_task_of_a_report_with_the_queries_that_decide(files: Path, terminal: Terminal) -> None:
     """And equal to what the library returns."""
     document = json.loads(compare(terminal, "fair.json", "good.json", "--format", "json").out)
@@ -215,6 +356,8 @@ def test_names_are_escaped_in_every_form(files: Path, terminal: Terminal) -> Non
         (["good.json", "good.json"], '"good.json" is listed twice'),
         (["-", "-"], "standard input (-) can be read only once"),
         (["good.json", "poor.json", "--track", "main"], "expected either --solution FILE"),
+        (["good.json", "poor.json", "--against", "a"], '--against: "a" is not among the submissions: good.json, poor'),
+        (["good.json", "poor.json", "--margin", "-1"], "expected a number of 0 or more"),
         (["good.json", "poor.json", "--submission-format", "word"], "no format is called"),
     ],
 )

@@ -13,15 +13,20 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.libqsturng import psturng
 from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestPower
 
 from scorer.measures.matched import Floats
+from scorer.options import LEVEL
 from scorer.scoring.statistics.paired_tests import (
+    benjamini_hochberg,
     effect_sizes,
     holm,
     holm_matrix,
     outcomes,
+    queries_for,
     randomisation,
     randomised_tukey,
+    smallest_shown,
     t_test,
     wilcoxon_greater,
 )
@@ -32,6 +37,7 @@ from scorer.scoring.statistics.resampling import (
     smallest_differences,
     typical_difference,
 )
+from studies.populations import POPULATIONS
 from tests.strategies import score_tables
 
 
@@ -259,6 +265,57 @@ def test_holms_method_is_that_of_statsmodels(tests: int) -> None:
 
     assert found[1:-1] == pytest.approx(multipletests(p_values, method="holm")[1], abs=1e-15)
     assert np.isnan(found[[0, -1]]).all()
+
+
+@pytest.mark.parametrize("tests", [1, 2, 5, 40])
+def test_the_methods_of_false_discoveries_are_those_of_statsmodels(tests: int) -> None:
+    """With equal p-values, in any order."""
+    p_values = np.random.default_rng(tests).random(tests).round(1) ** 2
+
+    for dependent, method in ((False, "fdr_bh"), (True, "fdr_by")):
+        found = benjamini_hochberg(p_values, dependent=dependent)
+        assert found == pytest.approx(multipletests(p_values, method=method)[1], abs=1e-15)
+
+
+@pytest.mark.parametrize("better", [0, 5])
+def test_at_most_5_5_percent_of_the_differences_that_are_found_are_false(better: int) -> None:
+    """Of ten teams, of which none or half are better, on 50 queries: of all pairs, and of those with the last team."""
+    shifts = np.repeat([0.3, 0.0], [better, 10 - better])
+    are_equal = shifts[:, None] == shifts
+    families = (np.triu_indices(10, 1), (np.arange(9), np.full(9, 9)))
+    boards, false = 1000, np.zeros(2)
+    for board, scores in enumerate(POPULATIONS[0].draw(np.random.default_rng(1), shifts, 50, boards)):
+        p_values = randomisation(scores, 1000, seed=board)
+        for at, pairs in enumerate(families):
+            found = benjamini_hochberg(p_values[pairs]) <= LEVEL
+            false[at] += (found & are_equal[pairs]).sum() / max(found.sum(), 1) / boards
+
+    assert (false > 0.01).all()
+    assert (false <= 0.055).all()
+
+
+def test_the_power_of_queries_is_that_of_statsmodels() -> None:
+    """For three queries and many, at two levels; and the least number of queries is found."""
+    for queries, level in product((3, 5, 50, 5704), (0.05, 0.05 / 45)):
+        smallest = smallest_shown(0.3, queries, level)
+        assert TTestPower().power(smallest / 0.3, queries, level, alternative="two-sided") == pytest.approx(
+            0.8, abs=1e-4
+        )
+        assert queries_for(smallest * (1 + 1e-6), 0.3, level) == queries
+        assert queries_for(-smallest * (1 - 1e-6), 0.3, level) == queries + 1
+    assert queries_for(0.01, 0.3, LEVEL) == math.ceil(
+        TTestPower().solve_power(effect_size=0.01 / 0.3, power=0.8, alpha=LEVEL)
+    )
+    assert math.isnan(queries_for(0.0, 0.3, LEVEL))
+    assert math.isnan(smallest_shown(0.3, 1, LEVEL))
+
+
+def test_sign_flips_find_the_difference_that_the_power_is_for() -> None:
+    """In 80 % of 1,000 samples of skewed differences, within three standard errors."""
+    skewed = np.random.default_rng(2).gamma(4, 0.1, (1000, 50)) - 0.4
+    found = pair_p_values(skewed + smallest_shown(0.2, 50, LEVEL), 2000) <= LEVEL
+
+    assert found.mean() == pytest.approx(0.8, abs=3 * math.sqrt(0.16 / 1000))
 
 
 def test_holms_method_of_pairs_counts_each_pair_once_or_in_both_directions() -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from scorer.board.reports.scores import MEAN
 from scorer.measures.matched import Floats
 from scorer.runs.overlap import Overlaps, RunPair
 from scorer.runs.similar import Alike
-from scorer.scoring.analysis.analysis import TaskAnalysis, defined, json_text
-from scorer.scoring.analysis.compare import Comparison, Pair
+from scorer.scoring.analysis.analysis import ANALYSIS_VERSION, TaskAnalysis, defined, json_text
+from scorer.scoring.analysis.compare import CORRECTION_NAMES, Comparison, Pair
 from scorer.wording import TABLES, Cell, CellValue, Table, counted, joined, printable, shortened, table_of
 
 _NAME = 60
@@ -81,6 +81,7 @@ def comparison_text(comparison: Comparison, form: str) -> str:
         return TABLES[form](comparison_table(comparison))
     texts = [_heading(comparison), TABLES[form](comparison_table(replace(comparison, slices={})))]
     texts.append("\n".join(_decisive(comparison, pair) for pair in comparison.pairs))
+    texts += ["\n".join(not_worse_lines(comparison))] if comparison.settings.margin is not None else []
     for label, part in comparison.slices.items():
         table = replace(comparison_table(part), note="")
         few = [] if part.separates else ["Too few queries to separate anything."]
@@ -95,7 +96,7 @@ def comparison_table(comparison: Comparison) -> Table:
     several = len(comparison.pairs) > 1
     heads = ["first", "second", "difference", "low", "high", "p", "effect", "wins", "ties", "losses"]
     if several:
-        heads.insert(6, "p (Holm)")
+        heads.insert(6, f"p ({CORRECTION_NAMES[comparison.settings.correction]})")
     rows = [_row(pair, decimals, several=several) for pair in comparison.pairs]
     note = _note(comparison, several=several)
     if comparison.slices:
@@ -126,9 +127,10 @@ def _heading(comparison: Comparison) -> str:
 
 def _note(comparison: Comparison, *, several: bool) -> str:
     cases = comparison.analysis.task.words.cases
-    adjusted = "; p (Holm): adjusted for all pairs" if several else ""
+    against, method = comparison.settings.against, CORRECTION_NAMES[comparison.settings.correction]
+    adjusted = f"; p ({method}): adjusted for {'these' if against else 'all'} pairs" if several else ""
     are_all_tested = comparison.analysis.tested.sum() == len(comparison.names) * (len(comparison.names) - 1)
-    skipped = "" if are_all_tested else "; only neighbours and pairs with the first are compared"
+    skipped = "" if are_all_tested or against else "; only neighbours and pairs with the first are compared"
     return (
         "difference: mean of first minus second, with its 95 % interval (Student's t, wider where few differ); p: "
         f"two-sided paired randomisation test{adjusted}; effect: mean difference in standard deviations; wins, ties, "
@@ -159,8 +161,43 @@ def finding(comparison: Comparison, pair: Pair) -> str:
     if means[pair.first] == means[pair.second]:
         return f"{first} and {second} have the same mean ({adjusted} {p})."
     if pair.is_significant:
-        return f"{first} is significantly better than {second} ({adjusted} {p})."
+        better = "better" if means[pair.first] > means[pair.second] else "worse"
+        return f"{first} is significantly {better} than {second} ({adjusted} {p})."
     return f"No significant difference between {first} and {second} ({adjusted} {p})."
+
+
+def not_worse_lines(comparison: Comparison) -> list[str]:
+    """Return, for each pair with a margin, whether the first is not worse than the second by more than it."""
+    verbs = {True: "is not", False: "is not shown to be not"}
+    return [
+        f"{name(pair.first)} {verbs[pair.is_not_worse]} worse than {name(pair.second)} by more than "
+        f"{comparison.settings.margin:g}."
+        for pair in comparison.pairs
+        if pair.is_not_worse is not None
+    ]
+
+
+def power_text(comparison: Comparison, form: str, difference: float | None) -> str:
+    """Return what these queries show, and how many a difference needs, in a form of `TABLES`, or as JSON."""
+    found = comparison.power(difference)
+    if form == "json":
+        documents = [asdict(each).items() for each in found]
+        rows = [{key: value if isinstance(value, str) else defined(value) for key, value in each} for each in documents]
+        return json_text({"version": ANALYSIS_VERSION, "pairs": rows})
+    decimals, cases = decimals_of(comparison.analysis), comparison.analysis.task.words.cases
+    heads = ["first", "second", "deviation", "smallest", "difference", "needed"]
+    table = [
+        (
+            *(each.first, each.second, Cell(each.deviation, decimals), Cell(each.smallest, decimals)),
+            *(Cell(each.difference, decimals), Cell(each.queries, 0)),
+        )
+        for each in found
+    ]
+    note = (
+        f"smallest: the difference that as many {cases} show with 80 % power; needed: the {cases} that show the "
+        f"difference with 80 % power; by a paired t-test at 5 % divided by the number of pairs"
+    )
+    return TABLES[form](table_of(heads, table, heads[:2], blank="-", all_digits=True, note=note))
 
 
 def overlap_text(overlaps: Overlaps, form: str, *, per_query: bool) -> str:

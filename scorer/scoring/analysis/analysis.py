@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from scorer.measures.matched import Bools, Floats, Ints, rows_at
-from scorer.options import RESAMPLES, SEED
+from scorer.options import RESAMPLES, SEED, PValueCorrection
 from scorer.scoring.analysis.kept import Na, Task, without_missing
 from scorer.scoring.analysis.scores import ONE_SIDED, PairTest, TaskScores, pair_tests, sign_flips_for, tested_pairs
 from scorer.scoring.statistics.paired_tests import randomised_tukey
@@ -50,6 +50,12 @@ class Settings:
     all_pairs: bool = False
     """Whether to test all pairs of more algorithms than `scores.MOST_ALGORITHMS`."""
     tukey: bool = False
+    against: tuple[str, ...] = ()
+    """The submissions that all others are compared with; empty: all pairs are compared."""
+    correction: PValueCorrection = "holm"
+    """Of the p-values of a comparison."""
+    margin: float | None = None
+    """By how much a submission may be worse, for `Pair.is_not_worse`."""
 
 
 BY_VALUE = ("mean", "median")

@@ -14,7 +14,7 @@ from scorer.lists import READ_AS
 from scorer.lists.slices import Slice
 from scorer.lists.solution import Solution, Source
 from scorer.measures import Measure, registry
-from scorer.options import LEVEL, RESAMPLES, SEED
+from scorer.options import CORRECTION, LEVEL, RESAMPLES, SEED, PValueCorrection
 from scorer.scoring.analysis.analysis import (
     ANALYSIS_VERSION,
     AnalysisDocument,
@@ -27,7 +27,7 @@ from scorer.scoring.analysis.analysis import (
 from scorer.scoring.analysis.kept import Task, TaskWords, without_missing
 from scorer.scoring.evaluation import Evaluation, Keywords, Several, evaluate, takes_options
 from scorer.scoring.outcomes import aggregated
-from scorer.scoring.statistics.paired_tests import effect_sizes
+from scorer.scoring.statistics.paired_tests import ADJUSTMENTS, effect_sizes, moments, queries_for, smallest_shown
 from scorer.wording import Tabular, counted, html_table, quoted
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ class DecisiveCase:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two submissions, `first` with the higher mean, or an equal one."""
+    """Two submissions, `first` with the higher mean, or an equal one; with `against`, `second` is the baseline."""
 
     first: str
-    """The name of the submission with the higher mean."""
+    """The name of the submission with the higher mean, or of the one that is compared with a baseline."""
     second: str
     """The name of the other."""
     difference: float
@@ -77,7 +77,7 @@ class Pair:
     p_value: float
     """Of the two-sided paired randomisation test."""
     adjusted: float
-    """The p-value adjusted by Holm's method for all pairs; equal to `p_value` if there is one pair."""
+    """The p-value adjusted for all pairs, by Holm's method or the correction; `p_value` if there is one pair."""
     is_significant: bool
     """Whether the adjusted p-value is at most 0.05, and the means are not equal."""
     effect_size: float | None
@@ -90,6 +90,27 @@ class Pair:
     """On how many the second has the higher score."""
     decisive: tuple[DecisiveCase, ...]
     """The queries with the largest differences, up to `DECISIVE` in each direction, the largest first."""
+    is_not_worse: bool | None = None
+    """Whether the first is not worse than the second by more than the margin, with an error of 2.5 %: the lower end of
+    the interval is at least minus the margin, or no score differs. None without a margin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What a number of queries shows about two submissions, by the scores of a pilot run."""
+
+    first: str
+    """The name of a submission."""
+    second: str
+    """The name of the other."""
+    deviation: float
+    """The standard deviation of the differences; NaN with one query."""
+    smallest: float
+    """The smallest mean difference that as many queries find with a probability of 80 %; NaN with one query."""
+    difference: float
+    """The difference that queries are counted for."""
+    queries: float
+    """How many find it with this probability; NaN where no number does, and with one query."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,16 +155,45 @@ class Comparison(Tabular):
                 return pair
         raise KeyError((first, second))
 
+    def power(self, difference: float | None = None) -> tuple[Power, ...]:
+        """Return, for each pair, the smallest difference that these queries show, and how many queries one needs.
+
+        A paired t-test finds it with a probability of 80 %, at a level of 5 % divided by the number of pairs. The
+        deviation of the differences is that of these scores.
+
+        Parameters
+        ----------
+        difference
+            The difference that queries are counted for; None: that of each pair.
+        """
+        level, scores = LEVEL / max(len(self.pairs), 1), dict(zip(self.names, self.analysis.scores.scores, strict=True))
+        found = []
+        for pair in self.pairs:
+            differences = scores[pair.first] - scores[pair.second]
+            _, deviation, queries = (float(each[0]) for each in moments(differences[None]))
+            smallest = smallest_shown(deviation, int(queries), level)
+            wanted = pair.difference if difference is None else difference
+            needed = queries_for(wanted, deviation, level)
+            found.append(Power(pair.first, pair.second, deviation, smallest, wanted, needed))
+        return tuple(found)
+
     def to_dict(self) -> dict[str, object]:
-        """Return all results as plain values, as `scorer compare --format json` prints them; None where undefined."""
+        """Return all results as plain values, as `scorer compare --format json` prints them; None where undefined.
+
+        Ranges of ranks, tiers and p-values of all pairs are left out where other comparisons are corrected for.
+        """
         differences: AnalysisDocument = {}
         decisive: AnalysisDocument = {}
         for pair in self.pairs:
-            differences.setdefault(pair.first, {})[pair.second] = _difference(pair)
+            differences.setdefault(pair.first, {})[pair.second] = _difference(pair, self.settings.correction)
             decisive.setdefault(pair.first, {})[pair.second] = [asdict(case) for case in pair.decisive]
+        is_of_all = not self.settings.against and self.settings.correction == "holm"
+        of_pairs = () if is_of_all else ("pairwise", "ranks", "tiers", "separable_from_leader")
         return {
             "version": ANALYSIS_VERSION,
-            **task_document(self.analysis),
+            **{key: value for key, value in task_document(self.analysis).items() if key not in of_pairs},
+            **({"against": list(self.settings.against)} if self.settings.against else {}),
+            **({} if self.settings.margin is None else {"margin": self.settings.margin}),
             "differences": differences,
             "decisive": decisive,
             "seed": self.settings.seed,
@@ -171,7 +221,7 @@ class Comparison(Tabular):
         pairs = [[_shown(value) for value in _row(pair)] for pair in self.pairs]
         legend = (
             "first minus second, with the 95 % interval (Student's t, wider where few differ); two-sided paired "
-            "randomisation test, adjusted by Holm's method"
+            f"randomisation test, adjusted by {CORRECTION_NAMES[self.settings.correction]}'s method"
         )
         return _HEADS, pairs, legend
 
@@ -180,17 +230,25 @@ class Comparison(Tabular):
         return f"Comparison({self.measure}: {means}; queries={len(self.analysis.task.cases)})"
 
 
-def _difference(pair: Pair) -> AnalysisDocument:
+CORRECTION_NAMES: Mapping[PValueCorrection, str] = {
+    "holm": "Holm",
+    "bh": "Benjamini-Hochberg",
+    "by": "Benjamini-Yekutieli",
+}
+
+
+def _difference(pair: Pair, correction: PValueCorrection) -> AnalysisDocument:
     return {
         "difference": defined(pair.difference),
         "interval": None if pair.interval is None else list(pair.interval),
         "p": defined(pair.p_value),
-        "holm": defined(pair.adjusted),
+        correction: defined(pair.adjusted),
         "significant": pair.is_significant,
         "effect_size": pair.effect_size,
         "wins": pair.wins,
         "ties": pair.ties,
         "losses": pair.losses,
+        **({} if pair.is_not_worse is None else {"not_worse": pair.is_not_worse}),
     }
 
 
@@ -225,6 +283,9 @@ def compare(
     resamples: int = RESAMPLES,
     seed: int = SEED,
     all_pairs: bool = False,
+    against: str | Sequence[str] = (),
+    correction: PValueCorrection = "holm",
+    margin: float | None = None,
     **options: Unpack[Keywords],
 ) -> Comparison:
     """Compare submissions on one measure, or on each of a list.
@@ -244,6 +305,15 @@ def compare(
     all_pairs
         Whether to compare all pairs of more than 60 submissions; otherwise neighbours in the ranking, and the first
         with all others.
+    against
+        The names of one or several baselines: each other submission is compared with each of them, and p-values are
+        corrected for these comparisons only.
+    correction
+        "holm": the probability of any false difference is at most 5 %. "bh": at most 5 % of the differences that are
+        found are false on average, by the method of Benjamini and Hochberg, or "by", of Benjamini and Yekutieli.
+    margin
+        By how much a submission may be worse, for `Pair.is_not_worse`; without `against`, the first submission is
+        compared with each other one.
     split, missing, ties, nothing_relevant, unjudged, exclude, rel, solution_format, submission_format
         As for `evaluate`.
 
@@ -256,7 +326,8 @@ def compare(
     Raises
     ------
     ValueError
-        There are fewer than two submissions, the name of one is not text, or a setting is not an allowed word.
+        There are fewer than two submissions, the name of one is not text, a baseline is not among them, all are
+        baselines, the margin is not a number of 0 or more, or a setting is not an allowed word.
     MeasureError
         The measure is unknown, means several, or its aggregate is not a mean.
     SolutionError, SubmissionsError
@@ -272,7 +343,12 @@ def compare(
     Comparison(MAP: a=1.0000, b=0.5000; queries=2)
     """
     submissions = _several(runs)
-    settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)
+    baselines = (against,) if isinstance(against, str) else tuple(against)
+    check_baselines(baselines, list(submissions))
+    CORRECTION.check(correction)
+    if margin is not None and not 0 <= margin < math.inf:
+        raise ValueError(f"found the margin {margin!r}; expected a number of 0 or more")
+    settings = Settings(seed, resamples, all_pairs, against=baselines, correction=correction, margin=margin)
     chosen = dict([one_measure(measure)]) if isinstance(measure, str | Measure) else registry.requested(measure)
     tasks, notes = run_tasks(solution, submissions, chosen, **options)
     names = {str(each): name for name, each in reversed(chosen.items())}
@@ -285,6 +361,15 @@ def _several(runs: Mapping[str, Source]) -> Several:
     if len(submissions) < 2:
         raise ValueError(f"found {counted(len(submissions), 'submission')}; expected at least two")
     return submissions
+
+
+def check_baselines(against: Sequence[str], names: Sequence[str]) -> None:
+    """Raise ValueError for a baseline that is not among the submissions, or if all of them are baselines."""
+    for name in against:
+        if name not in names:
+            raise ValueError(f"{quoted(name)} is not among the submissions: {', '.join(names)}")
+    if set(names) <= set(against):
+        raise ValueError("all submissions are baselines; expected one that is compared with them")
 
 
 def run_tasks(
@@ -369,21 +454,34 @@ def task_of(evaluations: Mapping[str, Evaluation], name: str, measure: Measure) 
 
 
 def comparison_of(task: Task, settings: Settings, slices: Sequence[Task] = ()) -> Comparison:
-    """Return the comparison of the algorithms of a task, and on its slices; missing values are left out."""
+    """Return the comparison of the algorithms of a task, and on its slices; missing values are left out.
+
+    With a margin and no baselines, the first algorithm is compared with each other one.
+    """
+    if settings.margin is not None and not settings.against:
+        settings = replace(settings, against=task.algorithms[1:])
     analysis = analysed(without_missing(task, "drop"), settings)
     parts = {part.name.removeprefix(f"{task.name}, "): comparison_of(part, settings) for part in slices}
     name = analysis.task.measure or analysis.task.name
-    return Comparison(name, _pairs(analysis), analysis, settings, slices=parts)
+    return Comparison(name, _pairs(analysis, settings), analysis, settings, slices=parts)
 
 
-def _pairs(analysis: TaskAnalysis) -> tuple[Pair, ...]:
-    names, test = analysis.names, analysis.tests["randomisation"]
-    first, second = np.nonzero(np.triu(analysis.tested, 1))
+def _pairs(analysis: TaskAnalysis, settings: Settings) -> tuple[Pair, ...]:
+    names, test, margin = analysis.names, analysis.tests["randomisation"], settings.margin
+    if settings.against:
+        are_baselines = np.isin(names, settings.against)
+        first, second = np.nonzero(~are_baselines[:, None] & are_baselines)
+        p_values, others = analysis.scores.p_values(first, second), 0
+    else:
+        first, second = np.nonzero(np.triu(analysis.tested, 1))
+        p_values, others = test.p[first, second], math.comb(len(names), 2) - len(first)
+    # Pairs that are not tested count as if their p-value were 1.
+    adjusted = ADJUSTMENTS[settings.correction](np.append(p_values, np.ones(others)))[: len(first)]
     differences = analysis.scores.differences(first, second)
     sizes = effect_sizes(analysis.scores.scores)
     pairs = []
-    for i, j, difference, interval, (wins, ties, losses) in zip(
-        first.tolist(), second.tolist(), *(each.tolist() for each in differences), strict=True
+    for i, j, p_value, corrected, difference, interval, (wins, ties, losses) in zip(
+        *(each.tolist() for each in (first, second, p_values, adjusted, *differences)), strict=True
     ):
         pairs.append(
             Pair(
@@ -391,14 +489,15 @@ def _pairs(analysis: TaskAnalysis) -> tuple[Pair, ...]:
                 second=names[j],
                 difference=difference,
                 interval=None if np.isnan(interval).any() else (interval[0], interval[1]),
-                p_value=float(test.p[i, j]),
-                adjusted=float(test.holm[i, j]),
-                is_significant=bool(test.holm[i, j] <= LEVEL and analysis.means[i] != analysis.means[j]),
+                p_value=p_value,
+                adjusted=corrected,
+                is_significant=corrected <= LEVEL and bool(analysis.means[i] != analysis.means[j]),
                 effect_size=None if np.isnan(sizes[i, j]) else float(sizes[i, j]),
                 wins=wins,
                 ties=ties,
                 losses=losses,
                 decisive=_decisive(analysis, i, j),
+                is_not_worse=None if margin is None else interval[0] >= -margin or 0 < ties == wins + ties + losses,
             )
         )
     return tuple(pairs)

@@ -6,14 +6,15 @@ Scores are [submission, query]. A pair is tested over the queries with scores of
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 
 from scorer.measures.matched import Floats, Ints, ratio
-from scorer.options import SEED
+from scorer.options import SEED, PValueCorrection
 from scorer.scoring.statistics import in_threads, special
 from scorer.scoring.statistics.all_pairs import EQUAL_WITHIN, magnitude
 from scorer.scoring.statistics.resampling import FLIPS, PairSums, random_signs
@@ -209,6 +210,29 @@ def holm(p_values: Floats) -> Floats:
     return adjusted
 
 
+def benjamini_hochberg(p_values: Floats, *, dependent: bool = False) -> Floats:
+    """Adjust p-values of several tests, so that the expected share of false positives is at most the level.
+
+    The p-value with rank i of m is multiplied by m / i; none may be above the one after it, or above 1. That holds for
+    independent tests, and for those with a positive dependence. For `dependent` ones of any kind, all are multiplied by
+    1 + 1/2 + ... + 1/m, too. Sources: Benjamini and Hochberg, Controlling the False Discovery Rate, 1995; Benjamini and
+    Yekutieli, The Control of the False Discovery Rate in Multiple Testing under Dependency, 2001.
+    """
+    places = np.arange(1, p_values.size + 1)
+    descending = np.argsort(-p_values, kind="stable")
+    multiplied = p_values[descending] * p_values.size / places[::-1] * ((1 / places).sum() if dependent else 1)
+    adjusted = np.empty(p_values.size)
+    adjusted[descending] = np.minimum(np.minimum.accumulate(multiplied), 1.0)
+    return adjusted
+
+
+ADJUSTMENTS: Mapping[PValueCorrection, Callable[[Floats], Floats]] = {
+    "holm": holm,
+    "bh": benjamini_hochberg,
+    "by": partial(benjamini_hochberg, dependent=True),
+}
+
+
 def holm_matrix(p_values: Floats, ordered: bool) -> Floats:
     """Adjust the p-values of pairs, [i, j], without the diagonal; NaN where the p-value is NaN.
 
@@ -220,6 +244,40 @@ def holm_matrix(p_values: Floats, ordered: bool) -> Floats:
     adjusted = np.full(p_values.shape, np.nan)
     adjusted[tests] = holm(p_values[tests])
     return adjusted if ordered else np.where(above.T, adjusted.T, adjusted)
+
+
+# What a number of queries shows
+
+
+POWER = 0.8
+"""The probability with which a difference of the size that is planned for is found."""
+
+
+def smallest_shown(deviation: float, queries: int, level: float) -> float:
+    """Return the mean difference that a two-sided paired t-test of so many queries finds with a probability of `POWER`.
+
+    `deviation` is the standard deviation of the differences. A difference in the other
+    direction does not count as found. NaN for fewer than two queries. Source: Cohen, Statistical Power
+    Analysis for the Behavioral Sciences, 1988.
+    """
+    if queries < 2:
+        return math.nan
+    critical = special().stdtrit(queries - 1, 1 - level / 2)
+    return float(special().nctdtrinc(queries - 1, 1 - POWER, critical)) * deviation / math.sqrt(queries)
+
+
+def queries_for(difference: float, deviation: float, level: float) -> float:
+    """Return for how many queries `smallest_shown` is at most a difference; NaN without a difference."""
+    if not abs(difference) > EQUAL_WITHIN * deviation:
+        return math.nan
+    few, many = 1, 2
+    while smallest_shown(deviation, many, level) > abs(difference):
+        few, many = many, 2 * many
+    while many - few > 1:
+        middle = (few + many) // 2
+        found = smallest_shown(deviation, middle, level) <= abs(difference)
+        few, many = (few, middle) if found else (middle, many)
+    return many
 
 
 LEAST_ROUNDS = 10_000
