@@ -17,10 +17,11 @@ from scorer.board.site.folder import SITE_MANIFEST
 from scorer.errors import ChallengeError, ScorerError, os_errors_as
 from scorer.files import digest
 from scorer.files.writing import replace_content
+from scorer.live.commitment import commitments
 from scorer.live.entries import entries
 from scorer.live.entry import SERVICE, STATE_WORDS, UNRANKED, State, SubmissionState, stays
 from scorer.live.now import Now
-from scorer.live.phases import recorded_key
+from scorer.live.phases import is_revealed, recorded_key
 from scorer.live.rules import changes_in_words, is_committed
 from scorer.organising.files import safe_digest, submission_files
 from scorer.organising.rules import RuleSet
@@ -28,7 +29,7 @@ from scorer.record.events import bodies, log_lines
 from scorer.record.log import LOG, LogLine
 from scorer.rules.phases import Phases, closing
 from scorer.settings.tracks import Challenge, Track, split_of
-from scorer.store.events import BasisBody, RevealBody
+from scorer.store.events import BasisBody
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -168,7 +169,8 @@ def status(challenge: Challenge, store: Store) -> list[str]:
             new = _new_files(now)
             of_tracks += _track_lines(now, track, store, new)
             advised += _advice(now, track.name, new)
-        return [*of_tracks, *(f"next: {line}" for line in dict.fromkeys([*advised, *_backup(view, exported)]))]
+        advised += (*_to_publish(view, challenge), *_backup(view, exported))
+        return [*of_tracks, *(f"next: {line}" for line in advised)]
 
     return lines + store.read(read)
 
@@ -224,13 +226,22 @@ def _advice(now: Now, name: str, new: int) -> Iterator[str]:
         at = utc_moment(phase.closes)
         extend = f"`scorer phases extend {phase.name} --track {name} --end TIME --reason TEXT`"
         yield f"`scorer run` after {at}, or {extend} before: the phase {phase.name} of {name} closes then"
-    is_over = bool(now.phases.all) and now.phases.is_over(view.now)
-    is_committed_to = is_committed(view.events(), name)
-    if now.phases.all and not now.phases.has_started(view.now) and not is_committed_to:
-        yield f"`scorer commit`: {name} can be committed to until its first phase starts"
-    reveals = [body for _, body in bodies(view.events(name), RevealBody)]
-    if is_over and (is_committed_to or split_of(now.rules)) and not reveals:
-        yield "`scorer reveal`: the last phase has closed, and no key and no commitment is revealed"
+
+
+def _to_publish(view: Snapshot, challenge: Challenge) -> Iterator[str]:
+    """When the challenge can be committed to, and what can be revealed."""
+    plans = {track.name: Now.of(view, track).phases for track in challenge.tracks}
+    last = commitments(view.events())[-1:]
+    has_new = not all(is_committed(view.events(), name) for name in plans)
+    if has_new and all(plan.all and not plan.has_started(view.now) for plan in plans.values()):
+        yield "`scorer commit`: the challenge can be committed to until its first phase starts"
+    if last and not last[0].is_revealed and all(plan.is_over(view.now) for plan in plans.values()):
+        yield "`scorer reveal`: the last phase has closed, and the commitment is not revealed"
+        return  # it reveals the keys, too
+    for track in challenge.tracks:
+        split = split_of(Now.of(view, track).rules)
+        if split is not None and plans[track.name].is_over(view.now) and not is_revealed(view, split):
+            yield f"`scorer reveal --track {track.name}`: its last phase has closed, and its key is not revealed"
 
 
 def _last_render(challenge: Challenge) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from scorer.errors import ChallengeError, SolutionError
+from scorer.organising.doctor import status
 from scorer.organising.phases import extend
 from scorer.organising.run import plan
 from scorer.store.store import Store
@@ -176,6 +177,7 @@ def test_every_track_needs_phases(live: Committed) -> None:
         "tracks.lists.phases: is missing; a challenge is committed before its start, so every track needs phases; add "
         "a table [[tracks.lists.phases]]"
     )
+    assert advised(live, COMMITTED) == []
 
 
 @pytest.mark.parametrize("was_committed", [True, False])
@@ -417,12 +419,24 @@ def test_a_reveal_publishes_keys_and_the_commitment(
     assert kinds(live)[-2:] == [("lists", "reveal"), ("", "reveal")]
 
 
+def advised(live: Committed, at: datetime) -> list[str]:
+    """The commands that publish, among those that `scorer status` names."""
+    lines = [line.removeprefix("next: ") for line in live.do(at, status)]
+    return [line.partition(":")[0] for line in lines if line.startswith(("`scorer commit", "`scorer reveal"))]
+
+
 def test_the_commitment_is_not_revealed_before_all_tracks_are_over(live: Committed) -> None:
-    """One ends later than the other one. Nothing is revealed then, not even a key; --track reveals only the key."""
+    """One ends later than the other one. Nothing is revealed then, not even a key; --track reveals only the key.
+
+    The state of the challenge names what can be committed to and revealed.
+    """
+    assert advised(live, COMMITTED) == ["`scorer commit`"]
     live.commit()
     live.arrive()
+    assert advised(live, COMMITTED) == []
     live.do(day(26), lambda challenge, store: extend(challenge, store, "main", "two", day(31), "a reason"))
     live.run(day(30))
+    assert advised(live, day(30)) == ["`scorer reveal --track lists`"]
 
     with pytest.raises(ChallengeError) as error:
         live.reveal(day(30))
@@ -433,7 +447,10 @@ def test_the_commitment_is_not_revealed_before_all_tracks_are_over(live: Committ
     assert live.events("reveal") == []
     (only,) = live.reveal(day(30), ["lists"])
     assert (only.track, only.is_new) == ("lists", True)
+    assert advised(live, day(30)) == []
+    assert advised(live, day(31)) == ["`scorer reveal`"]
     keys, commitment = live.reveal(day(31))
+    assert advised(live, day(31)) == []
     assert (keys.is_new, commitment.track, commitment.is_new) == (False, "", True)
 
 
