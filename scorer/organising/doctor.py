@@ -218,8 +218,12 @@ def _advice(now: Now, name: str, new: int) -> Iterator[str]:
     states = Counter(entry.state for entry in entries(now).all if entry.presence == "present")
     if (erratum := now.errata.open) is not None:
         yield f"`scorer erratum apply --track {name} --reason TEXT`, or `cancel`: erratum {erratum.number} is open"
+    last_run = view.last_run(name)
+    closed = [phase.name for phase in now.phases.closed(view.now) if last_run is None or phase.closes > last_run]
     if waiting := states["waiting"] + new:
         yield f"`scorer run`: {counted(waiting, 'entry', 'entries')} of {name} without an outcome"
+    elif closed:
+        yield f"`scorer run`: the phase {closed[-1]} of {name} has closed since the last run"
     if states["failed"]:
         yield f"`scorer retry`: {counted(states['failed'], 'entry', 'entries')} of {name} could not be scored"
     if phase is not None and phase.closes - view.now <= SOON:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from scorer.organising.doctor import status
 from tests.commands import Terminal
 from tests.databases import changed
+from tests.live_challenges import BEFORE, Live, day
 from tests.organising.test_import import send, write_challenge
 
 
@@ -91,3 +94,20 @@ def test_status_shows_the_state_of_a_challenge(folder: Path, terminal: Terminal)
     assert lines[2].startswith("site: rendered 20")
     assert lines[3] == "main: 3 entries of 3 teams: 2 scored, 1 rejected, 0 failed, 0 waiting; 1 new file in the folder"
     assert lines[4].startswith("main: last run 20")
+
+
+def test_status_advises_a_run_before_and_after_a_close(tmp_path: Path) -> None:
+    """From a day before the close until a run has followed it; the run after it shows what the phase has hidden."""
+    live = Live.graded(tmp_path / "live")
+    live.run(BEFORE)
+    after = "next: `scorer run`: the phase two of main has closed since the last run"
+
+    def advised(at: datetime) -> list[str]:
+        return [line for line in live.do(at, status) if line.startswith("next: `scorer run`")]
+
+    live.run(day(28))
+    assert advised(day(28, 23)) == []
+    assert len(advised(day(29, 0))) == len(advised(day(29, 23))) == 1
+    assert advised(day(30, 0)) == [after]
+    live.run(day(30, 0))
+    assert advised(day(30, 0)) == []
