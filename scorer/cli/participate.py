@@ -45,12 +45,12 @@ from scorer.errors import (
 )
 from scorer.files import digest, is_regular, is_standard_input, shown
 from scorer.files.writing import replace_content
-from scorer.lists import AS_TO_FORM, NO_QUERY_KNOWN, OTHER_TRACK, SCORES_NOTHING
+from scorer.lists import AS_TO_FORM, JUDGING, NO_QUERY_KNOWN, OTHER_TRACK, SAME_LISTS, SCORES_NOTHING
 from scorer.wording import counted, printable, printable_name, quoted
 
 if TYPE_CHECKING:
     from scorer.lists.solution import Solution
-    from scorer.scoring.outcomes import Rejected, Summary
+    from scorer.scoring.outcomes import Rejected, Rules, Summary
     from scorer.service.client import Client
     from scorer.settings.tracks import Challenge, Track
     from scorer.verification.log import KnownHead, Verified
@@ -69,6 +69,7 @@ class CheckOptions:
     submission_format: str | None = format_of("the format of the file")
     strict: bool = option("--strict", "exit with 1 if a valid file scores 0 for certain, as it has no candidate")
     no_meta: bool = option("--no-meta", "do not check the metadata")
+    last: str | None = option("--last FILE", "the file of your last entry; say how many lists are the same")
     no_solution: bool = option("--no-solution", "check only what a participant can check with the site")
     form: str = form_of("what is found", "text", "json")
 
@@ -139,7 +140,10 @@ def _check(file: str, settings: Challenge, requested: Track, options: CheckOptio
     if isinstance(outcome, Failed):
         is_valid, findings, said = False, Findings([Problem.of_form(0, outcome.reason)], 1), "not checked"
     else:
-        findings = _findings(file, settings, requested, outcome, None if options.no_meta else options.meta or ())
+        meta = None if options.no_meta else options.meta or ()
+        findings = _findings(
+            file, settings, requested, outcome, meta, _same_lists(file, settings, rules, outcome, options)
+        )
         is_valid = isinstance(outcome, Summary) and not findings.has("metadata")
     if isinstance(outcome, Rejected):
         said = f"invalid {whose}: {counted(outcome.problems.count, 'error')}"
@@ -162,17 +166,40 @@ def _check(file: str, settings: Challenge, requested: Track, options: CheckOptio
     return int(not is_valid or (options.strict and findings.has(SCORES_NOTHING)))
 
 
+def _same_lists(
+    file: str, settings: Challenge, rules: Rules, outcome: Rejected | Summary, options: CheckOptions
+) -> list[Problem]:
+    """That at least half of the lists are those of the last entry; empty if fewer are, or if it is not given."""
+    from scorer.scoring.executors.base import same_lists_in_child
+    from scorer.scoring.outcomes import Rejected
+
+    if options.last is None or isinstance(outcome, Rejected) or is_standard_input(file):
+        return []
+    same, lists = same_lists_in_child(file, options.last, rules, settings.limits)
+    facts = {"variant": "all" if same == lists else "some", "same": same, "lists": lists}
+    return [Problem(0, SAME_LISTS, facts)] if 2 * same >= lists > 0 else []
+
+
 def _findings(
-    file: str, settings: Challenge, requested: Track, outcome: Rejected | Summary, meta: Sequence[str] | None
+    file: str,
+    settings: Challenge,
+    requested: Track,
+    outcome: Rejected | Summary,
+    meta: Sequence[str] | None,
+    same: Sequence[Problem],
 ) -> Findings:
-    """What was found in a file, what matters most first, and in its metadata unless these are None."""
+    """What was found in a file, what matters most first, and in its metadata unless these are None.
+
+    `same` is what its lists have in common with those of the last entry.
+    """
     from scorer.scoring.outcomes import Rejected
 
     found = outcome.problems if isinstance(outcome, Rejected) else outcome.notes
     if meant := _meant(file, settings, requested, outcome):
         found = found.without("unknown-query")  # each of them is unknown here
         found.note(0, OTHER_TRACK, **meant)
-    found = Findings(sorted(found, key=lambda each: each.code not in (OTHER_TRACK, SCORES_NOTHING)), found.count)
+    found = Findings([*same, *found], len(same) + found.count)
+    found = Findings(sorted(found, key=lambda each: each.code not in JUDGING), found.count)
     if meta is not None and not isinstance(outcome, Rejected):
         lines = _problem_of_metadata(file, settings, requested, meta).splitlines()
         problems = [Problem(0, "metadata", {"text": line}) for line in lines]
@@ -370,7 +397,7 @@ def _token(file: Path | None) -> str:
 def _is_valid(file: Path, track: str, challenge: Path | str | None, server: str, meta: list[str] | None) -> bool:
     """Whether the check finds no error; without a challenge, the site of the service has what the check needs."""
     try:
-        options = CheckOptions(meta, None, strict=False, no_meta=False, no_solution=False, form="text")
+        options = CheckOptions(meta, None, strict=False, no_meta=False, last=None, no_solution=False, form="text")
         return check(str(file), track, challenge or server, None, options) == 0
     except ChallengeError as error:
         if challenge is not None:

@@ -10,8 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 NO_QUERY_KNOWN, OTHER_TRACK, SCORES_NOTHING, READ_AS = "no-query-known", "other-track", "scores-nothing", "read-as"
-ALL_EQUAL, EQUAL_SCORES, AS_TO_FORM = "all-equal", "equal-scores", "as-to-form"
+ALL_EQUAL, EQUAL_SCORES, AS_TO_FORM, SAME_LISTS = "all-equal", "equal-scores", "as-to-form", "same-lists"
 """The codes of findings that something is decided by."""
+
+JUDGING = OTHER_TRACK, SCORES_NOTHING, SAME_LISTS
+"""The codes of findings that judge a file: they come first."""
 
 
 @dataclass(frozen=True, slots=True)

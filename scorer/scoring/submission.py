@@ -28,8 +28,8 @@ from scorer.lists.match import (
     read_batches,
     whole_lists,
 )
-from scorer.lists.ranked_lists import Order, RankedDicts
-from scorer.lists.reading.arrow import coded
+from scorer.lists.ranked_lists import Order, RankedDicts, RankedLists
+from scorer.lists.reading.arrow import coded, fingerprints
 from scorer.lists.reading.blocks import InaccessibleError, LimitError, Ranked, UnreadableError, is_large
 from scorer.lists.solution import Excluded, Solution
 from scorer.measures.matched import Floats, Matched
@@ -185,6 +185,32 @@ def check(
             if found := _passages(first, mark, known):
                 outcome.notes.note(0, "passages", items=found, mark=mark)
     return outcome
+
+
+def same_lists(
+    path: str | os.PathLike[str], earlier: str | os.PathLike[str], rules: Rules, limits: Limits
+) -> tuple[int, int]:
+    """Return how many lists of a submission an earlier one has, with the same items in the same order, and of how many.
+
+    Only the ranks that count are compared. The files are in memory as wholes.
+    """
+    try:
+        own, before = (_list_digests(each, rules, limits) for each in (path, earlier))
+    except UnreadableError:
+        return 0, 0
+    return sum(before.get(query) == digest for query, digest in own.items()), len(own)
+
+
+def _list_digests(path: str | os.PathLike[str], rules: Rules, limits: Limits) -> Mapping[str, int]:
+    """The digest of each list, by its query; those of two different lists are almost never the same."""
+    with opened(path, rules.submission_format, "submission_format", limits=limits) as (detected, head, blocks):
+        lists = RankedLists.of(list(read_batches(detected.ranked(head, None), blocks, Findings(), None, limits)))
+    _, rank = lists.ranks()
+    values = fingerprints(lists.items)[lists.order] * (2 * rank + 1).astype(np.uint64)
+    if rules.list_length is not None:
+        values[rank > rules.list_length] = 0
+    ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values, dtype=np.uint64)])[lists.start]
+    return dict(zip(lists.queries.to_pylist(), np.diff(ends).tolist(), strict=True))
 
 
 def _known(

@@ -53,6 +53,7 @@ from scorer.service.documents import (
     challenge_document,
     entry_documents,
     event_documents,
+    last_file,
     quota_document,
     same_entry,
 )
@@ -311,13 +312,13 @@ async def _entry(service: Service, request: Request, track: Track, team: str) ->
     document = (await _documents(service, track, team, str(state.index)))[state.index]
     check = None
     if document["outcome"] == "waiting" and state.present:
-        digest = state.submission.digest
+        digest, last = state.submission.digest, last_file(service.followed, track, team, state.index)
         document["check"] = {"valid": None, "messages": []}
-        if known := service.checks.known(service.challenge, track.name, digest):
+        if known := service.checks.known(service.challenge, track.name, digest, last):
             document["check"] = {"valid": known.is_valid, "messages": [*known.findings.lines(), known.summary]}
         else:
             path = final_path(track, state.submission.file)
-            check = BackgroundTask(service.checks.begin, service.challenge, track.name, path, digest, team)
+            check = BackgroundTask(service.checks.begin, service.challenge, track.name, path, digest, team, last)
     return JSONResponse(document, background=check)
 
 

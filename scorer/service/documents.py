@@ -23,12 +23,22 @@ import anyio
 from scorer.board.build import are_clear, board, worded_gap
 from scorer.board.site.captions import status_words
 from scorer.errors import Findings, Problem
-from scorer.files import Location
+from scorer.files import Location, digest
 from scorer.live.commitment import sent_name
 from scorer.live.entries import Arrival, Followed, entries, scored_entries
-from scorer.live.entry import Entry, are_queries_public, counting_entries, is_baseline, rounded, stays, without_solution
+from scorer.live.entry import (
+    SERVICE,
+    Entry,
+    are_queries_public,
+    counting_entries,
+    is_baseline,
+    rounded,
+    stays,
+    without_solution,
+)
 from scorer.live.names import shown_names
 from scorer.live.now import Now
+from scorer.organising.files import final_path
 from scorer.record.events import Event, FileBody
 from scorer.rules.quota import next_place
 from scorer.service.uploads import in_thread
@@ -188,6 +198,8 @@ def _against(now: Now, track: Track, own: tuple[Entry, float], before: tuple[Ent
     answer = {None: "not compared", True: "yes", False: "too close to call"}[_CLEAR[key]]
     decimals, difference = track.shown_decimals, own[1] - before[1]
     text = worded_gap("{} than", f"entry {before[0].index}", difference, answer, decimals)
+    if not rounded(difference, decimals):
+        text = f"The same score as entry {before[0].index}."
     return {"entry": before[0].index, "difference": rounded(difference, decimals), "clear": _CLEAR[key], "text": text}
 
 
@@ -335,7 +347,7 @@ _Key = tuple[object, ...]
 """All that the check of a file depends on: the track, the digest of the file, and the files of the challenge."""
 
 
-def _key(challenge: Challenge, track: str, digest: str) -> _Key:
+def _key(challenge: Challenge, track: str, digest: str, last: LastFile) -> _Key:
     """The key of a check. It reads the lists of all tracks, because a file may be for another one than it says."""
     files: set[Location] = {challenge.root / FILE}
     for each in challenge.tracks:
@@ -343,7 +355,7 @@ def _key(challenge: Challenge, track: str, digest: str) -> _Key:
     local = sorted(path for path in files if isinstance(path, Path))
     # The version of a file behind a URL takes long to find out, so these checks are repeated after a while.
     minute = None if len(local) == len(files) else time.monotonic() // _KEPT_WITH_URLS
-    return track, digest, minute, *map(_version, local)
+    return track, digest, last, minute, *map(_version, local)
 
 
 def _version(path: Path) -> _Key:
@@ -364,6 +376,23 @@ class Verdict:
     """How much the file has, or how many errors."""
 
 
+LastFile = tuple[Path, str] | None
+"""The file of the last entry of a team, which a check compares with another one, and its digest; None without one."""
+
+
+def last_file(followed: Followed, track: Track, team: str, before: int | None = None) -> LastFile:
+    """The file of the last entry of a team in a track that is not withdrawn, or of the last one before another entry.
+
+    Only a file that the service has received is read for a team.
+    """
+    known = followed.submissions(track.name, team)
+    present = (state for state in known if state.present and (before is None or state.index < before))
+    last = max(present, key=lambda state: state.index, default=None)
+    if last is None or last.source != SERVICE:
+        return None
+    return final_path(track, last.submission.file), last.submission.digest
+
+
 @dataclass(slots=True)
 class Checks:
     """The checks of files, one at a time. Teams take turns: of each, one file at most waits for its turn."""
@@ -375,12 +404,15 @@ class Checks:
     """The last check that was started."""
     _stopped: threading.Event = field(default_factory=threading.Event)
 
-    async def of(self, challenge: Challenge, track: str, path: Path, digest: str, team: str) -> Verdict | None:
+    async def of(
+        self, challenge: Challenge, track: str, path: Path, digest: str, team: str, last: LastFile
+    ) -> Verdict | None:
         """What the check of a file says, apart from its metadata; None if it cannot be checked now."""
         async with self._turns[team]:
-            key = _key(challenge, track, digest)
+            key = _key(challenge, track, digest, last)
             if key not in self._known:
-                answer = await in_thread("check", self._checked, challenge.root, track, path)
+                compared = last if last is not None and last[1] != digest else None
+                answer = await in_thread("check", self._checked, challenge.root, track, path, compared)
                 if answer is None:
                     return None
                 self._known[key] = answer
@@ -388,14 +420,14 @@ class Checks:
                     self._known.popitem(last=False)
             return self._known[key]
 
-    def known(self, challenge: Challenge, track: str, digest: str) -> Verdict | None:
+    def known(self, challenge: Challenge, track: str, digest: str, last: LastFile) -> Verdict | None:
         """What the check of a file has said; None if it was not checked with the challenge as it is now."""
-        return self._known.get(_key(challenge, track, digest))
+        return self._known.get(_key(challenge, track, digest, last))
 
-    async def begin(self, challenge: Challenge, track: str, path: Path, digest: str, team: str) -> None:
+    async def begin(self, challenge: Challenge, track: str, path: Path, digest: str, team: str, last: LastFile) -> None:
         """Check a file of which an answer says that it is being checked, unless another one of the team is."""
         if not self._turns[team].locked():
-            await self.of(challenge, track, path, digest, team)
+            await self.of(challenge, track, path, digest, team, last)
 
     def stop(self) -> None:
         """End the check that runs, and begin no other: the service does not wait for them when it stops."""
@@ -403,12 +435,15 @@ class Checks:
         if self._process is not None:
             self._process.kill()
 
-    def _checked(self, root: Path, track: str, path: Path) -> Verdict | None:
-        """In a thread: check a file."""
+    def _checked(self, root: Path, track: str, path: Path, last: LastFile) -> Verdict | None:
+        """In a thread: check a file, and compare it with the last one if its bytes are still there."""
         if self._stopped.is_set():
             return None
         command = [sys.executable, "-P", "-m", "scorer", "check", str(path), "--track", track]
         command += ["--challenge", str(root), "--no-meta", "--no-solution", "--format", "json"]
+        with suppress(OSError):
+            if last is not None and digest(last[0]) == last[1]:
+                command += ["--last", str(last[0])]
         try:
             process = subprocess.Popen(  # noqa: S603
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

@@ -20,7 +20,7 @@ from scorer.board.site.submit_page import Held, service_page
 from scorer.errors import Findings, Problem
 from scorer.files.writing import PART
 from scorer.limits import MB, Limits
-from scorer.lists import READ_AS, SCORES_NOTHING
+from scorer.lists import JUDGING, READ_AS, SAME_LISTS, SCORES_NOTHING
 from scorer.live.commitment import receipt_name
 from scorer.live.entries import scored_entries
 from scorer.live.names import names_until, shown_names
@@ -35,6 +35,7 @@ from scorer.service.accepting import Delivery, RefusedError, Upload, check_open,
 from scorer.service.documents import (
     AnswerDocument,
     entry_documents,
+    last_file,
     published_board,
     quota_document,
     same_entry,
@@ -117,7 +118,8 @@ async def _page(
             "counting": (entry_rule(now.rules, f"{best_by}{now.rules.primary}"), *pick_rules(now.rules)[:1]),
             "held": held,
             "same": own.get(str(same)),
-            "zero": [each.text for each in held.findings if each.code == SCORES_NOTHING] if held else [],
+            "judged": [each.text for each in held.findings if each.code in JUDGING] if held else [],
+            "hopeless": _hopeless(held) if held else [],
             "handed_in": own.get(entry),
             "describing": own.get(asked.get("describe", "")),
             "leaving": own.get(asked.get("withdraw", "")),
@@ -281,7 +283,8 @@ async def _check(service: Service, request: Request, token: Token) -> Response:
 
 async def _held(service: Service, token: Token, track: Track, upload: Upload, name: str) -> Held:
     """Check a file, and keep it as the page shows it: it leaves its place. Raises RefusedError."""
-    verdict = await service.checks.of(service.challenge, track.name, upload.path, upload.digest, token.team)
+    last = last_file(service.followed, track, token.team)
+    verdict = await service.checks.of(service.challenge, track.name, upload.path, upload.digest, token.team, last)
     if verdict is None:
         raise RefusedError("unavailable", "the file cannot be checked now; try again")
     stated, problem = await in_thread("disk", _of_head, track, upload.path, service.challenge.limits)
@@ -392,8 +395,14 @@ async def _check_answers(service: Service, token: Token, held: Held, fields: _Fi
     )
     if same is not None and "again" not in fields:
         raise RefusedError("invalid", f"entry {same} has the same bytes; tick the box above the button")
-    if held.findings.has(SCORES_NOTHING) and "zero" not in fields:
-        raise RefusedError("invalid", "the file scores 0 for certain; tick the box above the button")
+    if (hopeless := _hopeless(held)) and "although" not in fields:
+        raise RefusedError("invalid", f"{hopeless[0]}; tick the box above the button")
+
+
+def _hopeless(held: Held) -> list[str]:
+    """Why a file that can be scored cannot gain anything, by its check."""
+    codes = {SCORES_NOTHING, SAME_LISTS}
+    return [each.text for each in held.findings if each.code in codes and each.facts.get("variant") != "some"]
 
 
 def _stated(track: Track, fields: _Fields) -> dict[str, Given]:

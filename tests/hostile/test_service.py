@@ -29,7 +29,7 @@ from scorer.organising.files import ABANDONED, READY, RESERVE
 from scorer.service import app as serving_module
 from scorer.service.accepting import Delivery, RefusedError, Upload, accept
 from scorer.service.app import application
-from scorer.service.documents import Checks, Verdict
+from scorer.service.documents import Checks, LastFile, Verdict
 from scorer.service.state import COOKIE, STATE, Service
 from scorer.service.uploads import file_form, received
 from scorer.store.database import ReplacedError
@@ -160,7 +160,7 @@ class TestChecks:
         monkeypatch.undo()
         checked: list[str] = []
 
-        def slow(_checks: Checks, _root: Path, _track: str, path: Path) -> Verdict:
+        def slow(_checks: Checks, _root: Path, _track: str, path: Path, _last: LastFile) -> Verdict:
             checked.append(path.name)
             time.sleep(0.001)
             return Verdict(True, Findings(), "")
@@ -172,8 +172,8 @@ class TestChecks:
             async with anyio.create_task_group() as tasks:
                 for number in range(50):
                     name = f"amber-{number}"
-                    tasks.start_soon(checks.of, challenge, "main", Path(name), name, "amber")
-                tasks.start_soon(checks.of, challenge, "main", Path("brass"), "brass", "brass")
+                    tasks.start_soon(checks.of, challenge, "main", Path(name), name, "amber", None)
+                tasks.start_soon(checks.of, challenge, "main", Path("brass"), "brass", "brass", None)
 
         anyio.run(all_at_once)
         assert checked.index("brass") <= 2
@@ -184,7 +184,7 @@ class TestChecks:
         begun: list[str] = []
         answered = threading.Event()
 
-        def never(_checks: Checks, _root: Path, _track: str, path: Path) -> None:
+        def never(_checks: Checks, _root: Path, _track: str, path: Path, _last: LastFile) -> None:
             begun.append(path.name)
             answered.wait()
 

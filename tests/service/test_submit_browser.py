@@ -259,6 +259,35 @@ def test_a_checked_file_belongs_to_its_page_its_track_and_its_session(
     assert "list-0.txt" not in hand.tab.ask("document.body.innerText")
 
 
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_a_hopeless_file_is_not_handed_in_by_one_click(
+    server: tuple[Path, Server], only_tab: Page, tmp_path: Path, scripts: bool
+) -> None:
+    """The first sentence says why; the plain button needs a box. The card then compares both entries."""
+    hand = Hand(only_tab, server, "fir" if scripts else "fig", scripts=scripts)
+    (first,) = files(tmp_path, 1)
+    same = tmp_path / "same.txt"
+    same.write_text("".join(reversed(first.read_text().splitlines(keepends=True))))
+    index = hand.hand_in(first)
+    until(hand.tab, "document.querySelector('#entries .counts') !== null")
+    hand.check(same)
+    hand.sees("All of its 4 lists are those of your last entry. The file can be scored")
+    hand.click(".hand-in button", "Hand in same.txt")
+    assert hand.tab.ask("document.querySelector('.hand-in input:invalid').name") == "although"
+    assert hand.tab.ask("document.querySelectorAll('#entries tbody tr').length") == 1
+    assert hand.tab.ask("document.querySelector('.hand-in .button')") is None
+    if scripts:
+        is_accessible(hand.tab)
+    hand.click(".hand-in input[name=although]")
+    hand.click(".hand-in button", "Hand in same.txt")
+    hand.sees("same.txt is handed in")
+    hand.sees(f"The same score as entry {index}.")  # the page looks itself
+    for width in (1440, 390):
+        hand.tab.resize(width)
+        assert hand.tab.ask("document.documentElement.scrollWidth") <= width
+    assert hand.tab.errors == []
+
+
 def test_withdrawing_picking_and_the_end_of_the_quota(
     server: tuple[Path, Server], only_tab: Page, tmp_path: Path
 ) -> None:

@@ -22,7 +22,7 @@ from scorer.organising.watch import ALIVE, PAUSED_AFTER
 from scorer.service import submitting
 from scorer.service.accepting import HELD_AT_MOST
 from scorer.service.app import application
-from scorer.service.documents import Checks
+from scorer.service.documents import Checks, last_file
 from scorer.service.state import COOKIE, LASTS
 from scorer.wording import iso_time
 from tests.commands import here
@@ -422,11 +422,37 @@ class TestHandingIn:
         (challenge.live.folder / "items.txt").write_text("a\nb\n")
         visitor.choose("q1:x\nq2:y\n")
         form = visitor.page().partition('class="hand-in" method')[2]
-        box, button = (form.find(text) for text in ('name="zero" required> Hand in although', 'value="hand-in"'))
+        box, button = (form.find(text) for text in ('name="although" required> Hand in although', 'value="hand-in"'))
         assert 0 < box < button
         refused = visitor.post(action="hand-in", **visitor.held())
         assert (refused.status_code, "tick the box" in refused.text) == (400, True)
-        assert visitor.post(action="hand-in", **visitor.held(), zero="on").status_code == 303
+        assert visitor.post(action="hand-in", **visitor.held(), although="on").status_code == 303
+
+    @pytest.mark.usefixtures("real_check")
+    def test_the_lists_of_the_last_entry_are_counted(self, challenge: Served, visitor: Visitor) -> None:
+        """In the first sentence; if all are the same, the button is plain, and comes after a box. Once the bytes of the
+        last entry are others, nothing is said.
+        """
+        challenge.put("birch", GOOD)
+        visitor.hand_in(GOOD)
+        visitor.choose(GOOD.replace("q4:a\n", "q4:b\n"))
+        assert "<b>3 of its 4 lists are those of your last entry.</b> The file can be scored" in visitor.page()
+        assert 'class="button" name="action" value="hand-in"' in visitor.page()
+        same = "".join(reversed(GOOD.splitlines(keepends=True)))
+        visitor.choose(same)
+        text = "all of its 4 lists are those of your last entry"
+        assert f'name="although" required> Hand in although {text}' in visitor.page()
+        assert 'class="link" name="action" value="hand-in"' in visitor.page()
+        assert visitor.post(action="hand-in", **visitor.held()).status_code == 400
+        delivery = visitor.held()["file"]
+        assert visitor.post(action="hand-in", **visitor.held(), although="on").status_code == 303
+        challenge.entry("amber", delivery)
+        assert text in challenge.entry("amber", delivery)["check"]["messages"]
+        last = last_file(challenge.service.followed, challenge.live.track, "amber")
+        assert last is not None
+        last[0].write_text("q1:a\n")
+        visitor.choose(GOOD.replace("q4:a\n", "q4:c\n"))
+        assert "your last entry" not in visitor.page()
 
     def test_the_same_bytes_again_need_a_box(self, challenge: Served, visitor: Visitor) -> None:
         """Of the own team, in the same phase, unless they were withdrawn."""
@@ -435,6 +461,8 @@ class TestHandingIn:
         index = visitor.address["entry"]
         visitor.choose(GOOD, "second.txt")
         assert f"Hand in again: entry {index}, <bdi>first.txt</bdi>, has the same bytes" in visitor.page()
+        assert f"<b>Entry {index} has the same bytes.</b> The file can be scored." in visitor.page()
+        assert 'class="link" name="action" value="hand-in"' in visitor.page()
         refused = visitor.post(action="hand-in", **visitor.held())
         assert (refused.status_code, f"Entry {index} has the same bytes" in refused.text) == (400, True)
         held = visitor.held()

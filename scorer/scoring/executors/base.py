@@ -18,7 +18,7 @@ from scorer.limits import MB, Limits
 from scorer.lists.solution import Excluded, Solution
 from scorer.scoring.executors import GoOn, always
 from scorer.scoring.outcomes import Failed, Outcome, Rejected, Rules, Scored, Summary, unexpected
-from scorer.scoring.submission import check, score
+from scorer.scoring.submission import check, same_lists, score
 
 FileOutcome = Summary | Rejected | Failed
 
@@ -134,6 +134,22 @@ def checked_in_child(
                     copy.write(chunk)
         outcomes = stack.enter_context(closing(isolated(_outcome, check_file, [path], limits)))
         return next(outcome for _, outcome in outcomes)
+
+
+def same_lists_in_child(
+    path: str | os.PathLike[str], earlier: str | os.PathLike[str], rules: Rules, limits: Limits
+) -> tuple[int, int]:
+    """As `scorer.scoring.submission.same_lists`, in a child process within the limits; 0 of 0 beyond them."""
+    from scorer.scoring.executors.isolation import isolated
+
+    with closing(isolated(_same_lists, (earlier, rules, limits), [path], limits)) as answers:
+        return next((0, 0) if isinstance(answer, Failed) else answer for _, answer in answers)
+
+
+def _same_lists(
+    shared: tuple[str | os.PathLike[str], Rules, Limits], path: str | os.PathLike[str]
+) -> tuple[int, int] | Failed:
+    return same_lists(path, *shared)
 
 
 def _outcome(check_file: Callable[[str | os.PathLike[str]], Outcome], path: str | os.PathLike[str]) -> FileOutcome:
