@@ -136,6 +136,9 @@ OVERALL_RULE = Option("rule", "overall_rule")
 OverallMissing = Literal["lowest", "unranked"]
 OVERALL_MISSING = Option("missing", "overall_missing")
 
+OverallTasks = Literal["fixed", "sample"]
+OVERALL_TASKS = Option("tasks", "overall_tasks")
+
 ReportForm = Literal["html", "markdown", "json"]
 REPORT_FORMS: tuple[ReportForm, ...] = ("html", "markdown", "json")
 

@@ -21,16 +21,23 @@ STRENGTHS = {
 
 
 def write_challenge(
-    folder: Path, overall: str = "", tracks: str = "", seed: int = 1, *, shares: bool = True
+    folder: Path,
+    overall: str = "",
+    tracks: str = "",
+    seed: int = 1,
+    *,
+    shares: bool = True,
+    solutions: Mapping[str, int] = SOLUTIONS,
 ) -> Mapping[str, dict[str, list[str]]]:
     """Write a challenge with these lines of [overall] and of each track; return the relevant items of queries.
 
-    `shares`: the queries of the shorter track have the ids of some of the others. Otherwise, each has its own id.
+    Tracks after the third have the strengths of the first ones. `shares`: the queries of the shorter track have the ids
+    of some of the others. Otherwise, each has its own id.
     """
     draw = random.Random(seed)
     text = f'name = "Three"\n{f"[overall]{chr(10)}{overall}" if overall else ""}\n'
     relevant = {}
-    for number, (track, queries) in enumerate(SOLUTIONS.items()):
+    for number, (track, queries) in enumerate(solutions.items()):
         relevant[track] = {
             f"{'q' if shares else track}{query}": draw.sample("abcdefghij", 3) for query in range(queries)
         }
@@ -40,7 +47,7 @@ def write_challenge(
         text += f'[tracks.{track}]\ntitle = "Track {track}"\nsolution = "solutions/{track}.txt"\nlist_length = 5\n'
         text += f'primary = "AP"\nmeasures = ["RR", "P@5"]\n{tracks}\n'
         for team, strengths in STRENGTHS.items():
-            if (strength := strengths[number]) is None:
+            if (strength := strengths[number % len(strengths)]) is None:
                 continue
             chosen = random.Random(f"{seed} {strengths} {track}")
             place = folder / "submissions" / track / f"{team}.txt"

@@ -18,10 +18,11 @@ from scorer.live.now import Now
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.record.log import LogLine
-from scorer.rules.overall import RANK_DECIMALS, Overall, overall_rules
+from scorer.rules.overall import LEAST_TASKS, RANK_DECIMALS, Overall, overall_rules
 from scorer.rules.teams import Team
 from scorer.scoring.analysis.kept import Kept, number_of
 from scorer.scoring.analysis.scores import TaskScores
+from scorer.scoring.statistics import special
 from scorer.scoring.statistics.rankings import (
     correlations,
     rank_ranges,
@@ -172,10 +173,12 @@ class _Ranking:
             rank = 1 + sum(key < keys[team] for key in keys) if is_ranked else None
             score = rounded(sign * float(totals[team]), self.decimals) if is_ranked else None
             rows.append(OverallRow(rank, next(row.team for row in of_tracks if row), score, parts))
-        for team, (low, high, first, last, tier, apart) in enumerate(certain):
-            rank_range = int(first), int(last)
-            row = replace(rows[team], interval=(low, high), rank_range=rank_range, tier=letters(int(tier)))
-            rows[team] = replace(row, separable_from_leader=bool(apart))
+        for team, (low, high, *decided) in enumerate(certain):
+            rows[team] = replace(rows[team], interval=(low, high))
+            if decided:
+                first, last, tier, apart = map(int, decided)
+                row = replace(rows[team], rank_range=(first, last), tier=letters(tier))
+                rows[team] = replace(row, separable_from_leader=bool(apart))
         order = sorted(range(len(rows)), key=lambda team: (rows[team].rank or math.inf, self._arrival(team)))
         swaps = np.concatenate([np.empty((0, 3), dtype=np.int64), *self._swaps(scores[:, : self.ranked], totals)])
         examples = tuple((rows[out].team, rows[one].team, rows[other].team) for out, one, other in swaps[:SWAPS])
@@ -231,6 +234,8 @@ class _Ranking:
 
     def certain(self, scored: Sequence[ScoredRows], cache: Cache) -> str:
         """As JSON, of each ranked team: the interval of its overall score, the range of its rank, and its tier."""
+        if self.rules.tasks == "sample":
+            return self._certain_of_sample()
         tasks, queries = zip(*(self._task(number, of, of.kept(cache)) for number, of in enumerate(scored)), strict=True)
         totals = self.totals(self.scores(self.rules.measure)[:, : self.ranked])
         if self.rules.rule == "mean":
@@ -253,6 +258,27 @@ class _Ranking:
                 ends /= sum(self.rules.shares)
             else:
                 ends = sum(self.rules.shares) * self.ranked - ends[:, ::-1]
+        return self._document(ends, totals, better)
+
+    def _certain_of_sample(self) -> str:
+        """As `certain`, by Student's t and by sign flips over what the tracks contribute."""
+        scores = self.scores(self.rules.measure)[:, : self.ranked]
+        totals, rule, weights = self.totals(scores), self.rules.rule, np.array(self.rules.shares)
+        values = np.stack([values_of_track(each, rule) for each in scores], axis=1)
+        means = values @ weights / weights.sum()
+        parts = weights / weights.mean() * (values - means[:, None])
+        half = -special().stdtrit(len(weights) - 1, LEVEL / 2) * parts.std(axis=1, ddof=1) / math.sqrt(len(weights))
+        columns = zip(self.boards, self.columns(self.rules.measure), strict=True)
+        bounded = rule != "mean" or all(board.track.all_measures[column or 0].bounded for board, column in columns)
+        least, most = {"mean": (0, 1), "rank": (1, self.ranked), "borda": (0, self.ranked - 1)}[rule]
+        ends = means[:, None] + np.column_stack([-half, half])
+        ends = (ends.clip(least, most) if bounded else ends) * (weights.sum() if rule == "borda" else 1)
+        if len(weights) < LEAST_TASKS:
+            return json.dumps(np.round(ends, self.decimals).tolist())
+        sums = weights * values * (-1 if rule == "rank" else 1)
+        return self._document(ends, totals, TaskScores(sums, totals, np.arange(self.ranked), FLIPS).better)
+
+    def _document(self, ends: Floats, totals: Floats, better: Bools) -> str:
         tier, groups = np.empty(self.ranked), tiers(ranks_of(totals), better)
         for number, tied in enumerate(groups):
             tier[tied] = number

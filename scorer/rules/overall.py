@@ -7,7 +7,16 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from scorer.options import EQUAL_RANKS, OVERALL_MISSING, OVERALL_RULE, EqualRanks, OverallMissing, OverallRule
+from scorer.options import (
+    EQUAL_RANKS,
+    OVERALL_MISSING,
+    OVERALL_RULE,
+    OVERALL_TASKS,
+    EqualRanks,
+    OverallMissing,
+    OverallRule,
+    OverallTasks,
+)
 from scorer.rules.tables import Filled, OneMeasureName, SettingsTable, sentences
 from scorer.wording import joined
 
@@ -36,6 +45,7 @@ class Overall(SettingsTable):
     missing: OverallMissing = Field("lowest", description=OVERALL_MISSING.allowed)
     tie_break: OneMeasureName = Field("", description=MEASURE_OF_ALL)
     equal_ranks: EqualRanks = Field("shared", description=EQUAL_RANKS.allowed)
+    tasks: OverallTasks = Field("fixed", description=OVERALL_TASKS.allowed)
 
     def recorded(self) -> dict[str, Any]:
         """The keys that are set, as they are recorded."""
@@ -46,6 +56,9 @@ class Overall(SettingsTable):
         """The weight of each track."""
         return self.weights or (1.0,) * len(self.tracks)
 
+
+LEAST_TASKS = 6
+"""Fewer tracks decide nothing where they are a sample: two of 2^5 patterns of signs are more than 5 %."""
 
 RANK_DECIMALS = 2
 """Of the mean ranks and of the points of an overall ranking."""
@@ -60,6 +73,7 @@ def overall_rules(overall: Overall) -> tuple[str, ...]:
         "rounded",
         *(["tie_break"] if overall.tie_break else []),
         *(overall.equal_ranks, "left_out"),
+        *(["sample"] if overall.tasks == "sample" else []),
     )
     return sentences(
         "overall",
@@ -70,4 +84,5 @@ def overall_rules(overall: Overall) -> tuple[str, ...]:
         weights=joined([f"{each:g}" for each in overall.weights]) if overall.weights else "",
         decimals="the decimals of the scores" if overall.rule == "mean" else f"{RANK_DECIMALS} decimals",
         tie_break=overall.tie_break,
+        least=LEAST_TASKS,
     )

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from scorer.scoring.statistics.rankings import values_of_track
 from scorer.scoring.statistics.resampling import sign_flips
@@ -241,6 +242,66 @@ def test_ranges_are_those_of_loops(site: Site, rule: str, more: str, *, shares: 
         leader = next(team for team in letter if letter[team] == row["tier"])
         assert row["separable_from_leader"] == ((leader, row["id"]) in better)
     assert better or rule != "mean"
+
+
+SEVEN = {f"track{number}": 6 + number for number in range(7)}
+NAMED = f"tracks = {json.dumps([*SEVEN])}\n"
+
+
+@pytest.mark.parametrize(("rule", "weights"), [("mean", [2, 1, 1, 1, 3, 1, 1]), ("rank", [1] * 7), ("borda", [1] * 7)])
+def test_tracks_can_be_a_sample_of_tasks(tmp_path: Path, rule: str, weights: list[float]) -> None:
+    """Scores are as without; intervals are Student's over the tracks, and flips of tracks decide."""
+    write_challenge(tmp_path, f'{NAMED}rule = "{rule}"\nweights = {weights}\ntasks = "sample"\n', solutions=SEVEN)
+    assert here("run", tmp_path).code == 0
+    found = document(tmp_path / "site" / "overall")
+    sample = {row["id"]: row for row in found["rows"]}
+
+    scores = {team: [row[f"{track} score"] for track in SEVEN] for team, row in sample.items()}
+    assert {team: row["score"] for team, row in sample.items()} == pytest.approx(rounded_totals(rule, scores, weights))
+    values = np.array([[row[f"{track} value"] or 0 for track in SEVEN] for row in sample.values()])
+    sign, most = (-1 if rule == "rank" else 1), {"mean": 1, "rank": len(sample), "borda": len(sample) - 1}[rule]
+    better = sign_flips(sign * values * weights).better()
+    for at, row in enumerate(sample.values()):
+        mean = np.average(values[at], weights=weights)
+        parts = np.array(weights) / fmean(weights) * (values[at] - mean)
+        ends = [*mean + stats.t.interval(0.95, 6, scale=stats.sem(parts))]
+        if rule != "mean":  # equal weights: as of the values themselves
+            assert ends == pytest.approx(stats.ttest_1samp(values[at], 0).confidence_interval())
+        ends = [min(max(end, int(rule == "rank")), most) * (7 if rule == "borda" else 1) for end in ends]
+        assert [row["low"], row["high"]] == pytest.approx(ends, abs=0.0051 if rule != "mean" else 0.000051)
+        assert row["rank from"] == 1 + int(better[:, at].sum())
+        assert row["rank to"] == len(sample) - int(better[at].sum())
+        assert row["tier"] is not None
+    assert better.any() or rule != "mean"
+    assert found["rules"][-1].startswith("The tracks are a sample of tasks")
+    page = read((tmp_path / "site" / "overall" / "index.html").read_text()).words()
+    assert "by Student's t over these" in page
+    assert "Queries with the same id" not in page
+
+
+def test_few_tracks_of_a_sample_decide_nothing(site: Site) -> None:
+    """There are intervals, and no tiers and ranges."""
+    folder = site(f'{TRACKS}tasks = "sample"\n')
+    found = document(folder)
+
+    for row in found["rows"]:
+        scores = [row[f"{track} value"] for track in SOLUTIONS]
+        expected = np.clip(stats.ttest_1samp(scores, 0).confidence_interval(), 0, 1)
+        assert [row["low"], row["high"]] == pytest.approx(expected, abs=0.000051)
+        assert row["rank from"] is row["rank to"] is row["tier"] is row["separable_from_leader"] is None
+    page = read((folder / "index.html").read_text()).words()
+    assert "95 % interval" in page
+    assert "Tier" not in page
+    assert "Range." not in page
+
+
+@pytest.mark.parametrize("tracks", [6, 12])
+def test_a_sample_of_tasks_seldom_decides_about_equal_teams(tracks: int) -> None:
+    """At most 5.5 % of 600 boards of 20 teams, whose scores in a track depend on each other and are skewed."""
+    random = np.random.default_rng(tracks)
+    boards = random.beta(2, 4, (600, 1, tracks)) * random.gamma(2, 0.5, (600, 20, tracks))
+
+    assert sum(sign_flips(board, 2000, seed=at).better().any() for at, board in enumerate(boards)) <= 0.055 * 600
 
 
 def interval_of_mean(
