@@ -27,7 +27,7 @@ from scorer.cli.parameters import (
     option,
     stated,
 )
-from scorer.cli.participate import TOKEN_FILE, client_of
+from scorer.cli.participate import TOKEN_FILE, client_of, service_address
 from scorer.errors import ChallengeError, SolutionError
 from scorer.wording import (
     Cell,
@@ -376,7 +376,8 @@ def teams(
     ),
     server: str = option(
         "--server URL",
-        "with invite: the address of the service; default: service or url in the table [site] of challenge.toml",
+        "with invite and invite-all: the address of the service; default: service or url in the table [site] of "
+        "challenge.toml",
         default="",
     ),
     form: str = form_of("the list", "table", "json"),
@@ -442,13 +443,14 @@ def _tokens(
             address = server or settings.branding.service or settings.branding.url
             if not address:
                 raise WrongCallError(f"{action} needs --server URL, or url in the table [site] of challenge.toml")
+            address = service_address(address)
             if output is not None:
                 invited = invite_all(store, Path(values[0]), output, address, expires)
                 there = f"; {invited.signed_in:,} signed in before" if invited.signed_in else ""
                 print_result(f"{output}: {counted(invited.new, 'new link')}{there}; keep the file private")
                 return
             code = issuing.issue(store, values[0], "invitation", label, expires)
-            print_result(f"{address.rstrip('/')}/invite#{code}")
+            print_result(f"{address}/invite#{code}")
 
 
 def _print_tokens(listed: Mapping[str, Token], now: datetime, *, used: Mapping[str, str], form: str) -> None:

@@ -361,10 +361,11 @@ def client_of(server: str, token_file: Path | None) -> Client:
     """The client of the service at an address, for the team of a token."""
     from scorer.service.client import Client
 
-    return Client(_address(server), _token(token_file), print_message)
+    return Client(service_address(server), _token(token_file), print_message)
 
 
-def _address(server: str) -> str:
+def service_address(server: str) -> str:
+    """The address of a service that a person has given. Raises WrongCallError if it is none."""
     from urllib.parse import urlsplit
 
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hmac
 import io
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,7 +17,7 @@ from scorer.files.writing import replace_content
 from scorer.organising.teams import folder_called
 from scorer.record.events import EVERY_TRACK
 from scorer.record.log import EventKind
-from scorer.rules.teams import Token, ended, issued, new_text, tokens
+from scorer.rules.teams import Token, comparable_name, ended, issued, new_text, tokens
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, csv_table, printable_name, quoted, table_of, utc_time
@@ -56,17 +57,13 @@ def invite_all(store: Store, table: Path, output: Path, address: str, expires: d
     if expires is not None and expires <= store.now():
         raise ChallengeError("the time at which the invitations expire has passed; give a later one")
     rows = read_people(table)
-    with os_errors_as(ChallengeError, f"{output}: cannot be written", "name another file"):
-        if output.is_dir() or (output.exists() and output.samefile(table)):
-            what = "is a folder" if output.is_dir() else "is the table that is read"
-            raise ChallengeError(f"{output}: {what}; name a new file")
-        is_readable = output.exists() and output.stat().st_mode & 0o077
-    if is_readable:
-        raise ChallengeError(f"{output}: other users can read it; name a new file, or run `chmod 600 {output}`")
+    _check_output(output, table)
 
     def changed(view: Snapshot) -> tuple[Added, int]:
         before = tokens(view.events())
-        known = dict.fromkeys((*view.teams, *(token.team for token in before.values())))
+        alike = defaultdict[str, list[str]](list)  # teams by what is compared, as a challenge may have thousands
+        for team in dict.fromkeys((*view.teams, *(token.team for token in before.values()))):
+            alike[comparable_name(printable_name(team))].append(team)
         by_label: dict[tuple[str, str], list[Token]] = {}
         for token in before.values():
             by_label.setdefault((token.team, token.label), []).append(token)
@@ -74,11 +71,12 @@ def invite_all(store: Store, table: Path, output: Path, address: str, expires: d
         links, problems = [], []
         for line, (name, whom) in rows.items():
             try:
-                team = folder_called(name, tuple(known))
+                known = alike[comparable_name(name)]
+                team = folder_called(name, known)
             except ChallengeError as error:
                 problems.append(f"{table}:{line}: {error}")
                 continue
-            known[team] = None
+            known += [] if team in known else [team]
             label = hmac.digest(view.secret("invitations"), whom.casefold().encode(), "sha256").hex()[:_DIGITS]
             earlier = by_label.get((team, label), ())
             if any(token.use == "token" for token in earlier):
@@ -87,7 +85,7 @@ def invite_all(store: Store, table: Path, output: Path, address: str, expires: d
             text = new_text("invitation")
             events.append((EVERY_TRACK, "token", issued(text, team, "invitation", label, expires)))
             until = "" if expires is None else utc_time(expires)
-            links.append((printable_name(team), whom, f"{address.rstrip('/')}/invite#{text}", until))
+            links.append((printable_name(team), whom, f"{address}/invite#{text}", until))
         if problems:
             raise ChallengeError("\n".join(problems))
         written = f"{csv_table(table_of(HEADS, links, HEADS))}\n"
@@ -97,6 +95,17 @@ def invite_all(store: Store, table: Path, output: Path, address: str, expires: d
 
     new = store.record_with(changed)
     return Invited(new, len(rows) - new)
+
+
+def _check_output(output: Path, table: Path) -> None:
+    """Refuse files for the links that other users can read, or that have something else. Raises ChallengeError."""
+    with os_errors_as(ChallengeError, f"{output}: cannot be written", "name another file"):
+        if output.is_dir() or (output.exists() and output.samefile(table)):
+            what = "is a folder" if output.is_dir() else "is the table that is read"
+            raise ChallengeError(f"{output}: {what}; name a new file")
+        is_readable = output.exists() and output.stat().st_mode & 0o077
+    if is_readable:
+        raise ChallengeError(f"{output}: other users can read it; name a new file, or run `chmod 600 {output}`")
 
 
 def read_people(table: Path) -> dict[int, tuple[str, str]]:

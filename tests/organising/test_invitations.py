@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -126,4 +127,16 @@ def test_the_file_of_links_is_private(folder: Path) -> None:
     assert "has passed" in invite(folder, PEOPLE, "--expires", "2020-01-01T00:00:00Z").err
     assert invite(folder).code == 0
     assert here("teams", "invite-all", folder.parent / "people.csv", "-C", folder).code == 2
+    wrong = invite(folder, PEOPLE, "--server", "example.org/c")
+    assert (wrong.code, 'found "example.org/c", expected an address that begins with' in wrong.err) == (2, True)
     assert here("teams", "invite", "amber", "-o", merge, "-C", folder).code == 2
+
+
+def test_thousands_of_people_are_invited_in_a_moment(folder: Path) -> None:
+    """The database is locked meanwhile, so that the service cannot record what arrives."""
+    rows = "".join(f"team {number},{number}@example.org\n" for number in range(3000))
+    start = time.process_time()
+    assert invite(folder, f"team,address\n{rows}Team 2999,x@example.org\n").err.endswith(
+        'csv:3002: "Team 2999" reads as the name of another team, team 2999; give that or another name\n'
+    )
+    assert time.process_time() - start < 4
