@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -361,9 +360,7 @@ def compare(
         "print instead the smallest difference that these queries show with a probability of 0.8, and how many "
         "queries the difference of each pair needs",
     ),
-    difference: float | None = option(
-        "--difference NUMBER", "as --power, for this difference", type=number(sys.float_info.min)
-    ),
+    difference: float | None = option("--difference NUMBER", "as --power, for this difference", type=number(0)),
     form: str = form_of("the comparison", "table", "json", "csv", "markdown", "latex"),
     row_name: choices.RowName | None = ROW_NAME_OPTION,
     analysis: AnalysisOptions = group(),
@@ -398,8 +395,7 @@ def compare(
     settings = Settings(**vars(analysis), against=baselines, correction=correction, margin=margin)
     comparison = replace(comparison_of(task, settings, parts), notes=notes)
     shows_power = power or difference is not None
-    text = power_text(comparison, form, difference) if shows_power else comparison_text(comparison, form)
-    print_result(text)
+    print_result(power_text(comparison, form, difference) if shows_power else comparison_text(comparison, form))
     if shows_power or form not in ("table", "json"):
         print_message(*not_worse_lines(comparison))
     return 3 if any(pair.is_not_worse is False for pair in comparison.pairs) else 0

@@ -12,7 +12,6 @@ from io import StringIO
 from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -20,7 +19,7 @@ from hypothesis import strategies as st
 from scorer.board.reports.scores import DOCUMENTS, ScoreReport, letter, scores_in_form, tabulated, trec_name
 from scorer.measures import KINDS, parse_one, registry
 from scorer.scoring.evaluation import Evaluation, evaluate
-from scorer.scoring.statistics.paired_tests import compare_pairs, rounds_needed
+from scorer.scoring.statistics.paired_tests import rounds_needed
 from scorer.wording import TABLES, Cell, Column, Table, escape_latex, escape_markdown, guard_formula
 from tests.commands import Terminal, command
 from tests.paths import REAL_DATA
@@ -290,6 +289,7 @@ def test_json_has_every_comparison() -> None:
     ]
     assert all(each["significant"] and each["p_value"] < 0.05 for each in found["comparisons"])
     assert found["comparisons"][0]["difference"] == 0.5
+    assert [rounds_needed(2, 0.05), rounds_needed(100, 0.01)] == [10_000, 10 * 4_950 * 100]
 
 
 def test_letters_go_on_after_z() -> None:
@@ -309,22 +309,6 @@ def test_letters_after_z_are_explained(form: str) -> None:
     assert "(b2) good" in text
     assert "letters (after z come a2, b2, ...): significantly higher" in text
     assert "after z" not in scores_in_form(form, results(THREE, ("RR",), significance=0.05))
-
-
-# The comparisons behind the letters
-
-
-def test_pairs_are_compared_in_order_with_enough_rounds() -> None:
-    """Each pair once, over the queries with a score; the smallest adjusted p-value is a tenth of the level."""
-    scores = np.array([[1.0, 0.5, np.nan], [0.5, 0.25, np.nan], [1.0, 0.5, np.nan]])
-    found = compare_pairs(scores, [0.75, 0.375, 0.75], 0.05)
-
-    differences = [(each.first, each.second, each.difference) for each in found]
-    assert differences == [(0, 1, 0.375), (0, 2, 0.0), (1, 2, -0.375)]
-    assert not any(each.significant for each in found)
-    assert compare_pairs(scores[:1], [0.75], 0.05) == compare_pairs(scores[:0], [], 0.05) == ()
-    assert rounds_needed(2, 0.05) == 10_000
-    assert rounds_needed(100, 0.01) == 10 * 4_950 * 100
 
 
 MIXED = Table(

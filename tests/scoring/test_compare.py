@@ -307,11 +307,11 @@ def test_power_is_printed_in_every_form(files: Path, terminal: Terminal) -> None
     other = json.loads(compare(terminal, *call, "--difference", "0.05", "--format", "json").out)
 
     rows = {(row["first"], row["second"]): row for row in csv.DictReader(StringIO(table))}
-    assert rows["good.json", "same.json"]["needed"] == ""
+    assert rows["good.json", "same.json"]["queries"] == ""
     for pair in json.loads(document)["pairs"]:
         row = rows[pair["first"], pair["second"]]
         assert float(row["smallest"]) == pair["smallest"]
-        assert row["needed"] == ("" if pair["queries"] is None else str(pair["queries"]))
+        assert row["queries"] == ("" if pair["queries"] is None else str(pair["queries"]))
     assert {pair["difference"] for pair in other["pairs"]} == {0.05}
     assert "smallest: the difference that as many queries show" in compare(terminal, *call, "--power").out
 

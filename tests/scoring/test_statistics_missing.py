@@ -68,6 +68,7 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "sign_flips": decisions,
     "pair_p_values": lambda scores: resampling.pair_p_values(scores, 40),
     "holm": lambda scores: paired_tests.holm(scores.ravel()),
+    "benjamini_hochberg": lambda scores: paired_tests.benjamini_hochberg(scores.ravel()),
     "holm_matrix": lambda scores: paired_tests.holm_matrix(paired_tests.t_test(scores), ordered=False),
     "randomised_tukey": lambda scores: paired_tests.randomised_tukey(scores, 40),
     "mean rank": rankings.RANKING_RULES["mean-rank"],
@@ -91,7 +92,6 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "mean_moves": lambda scores: rankings.mean_moves(
         rankings.split_means(scores, np.arange(scores.shape[1]) % 3 == 0, True, sets=9)
     ),
-    "compare_pairs": lambda scores: paired_tests.compare_pairs(scores, rankings.means(scores).tolist(), 0.05),
     "magnitude": all_pairs.magnitude,
     "gain_of_choosing": resampling.gain_of_choosing,
 }

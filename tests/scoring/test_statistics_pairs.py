@@ -306,7 +306,9 @@ def test_the_power_of_queries_is_that_of_statsmodels() -> None:
     assert queries_for(0.01, 0.3, LEVEL) == math.ceil(
         TTestPower().solve_power(effect_size=0.01 / 0.3, power=0.8, alpha=LEVEL)
     )
-    assert math.isnan(queries_for(0.0, 0.3, LEVEL))
+    assert queries_for(0.1, 0.0, LEVEL) == 2
+    for difference, deviation in ((0.0, 0.3), (0.1, math.nan), (math.nan, math.nan), (1e-9, 0.3)):
+        assert math.isnan(queries_for(difference, deviation, LEVEL))
     assert math.isnan(smallest_shown(0.3, 1, LEVEL))
 
 

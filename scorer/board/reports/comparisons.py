@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 
 from scorer.board.reports.scores import MEAN
 from scorer.measures.matched import Floats
 from scorer.runs.overlap import Overlaps, RunPair
 from scorer.runs.similar import Alike
 from scorer.scoring.analysis.analysis import ANALYSIS_VERSION, TaskAnalysis, defined, json_text
-from scorer.scoring.analysis.compare import CORRECTION_NAMES, Comparison, Pair
+from scorer.scoring.analysis.compare import CORRECTION_NAMES, Comparison, Pair, Power
 from scorer.wording import TABLES, Cell, CellValue, Table, counted, joined, printable, shortened, table_of
 
 _NAME = 60
@@ -179,24 +179,19 @@ def not_worse_lines(comparison: Comparison) -> list[str]:
 
 def power_text(comparison: Comparison, form: str, difference: float | None) -> str:
     """Return what these queries show, and how many a difference needs, in a form of `TABLES`, or as JSON."""
-    found = comparison.power(difference)
+    found = [asdict(each) for each in comparison.power(difference)]
     if form == "json":
-        documents = [asdict(each).items() for each in found]
-        rows = [{key: value if isinstance(value, str) else defined(value) for key, value in each} for each in documents]
+        rows = [
+            {key: value if isinstance(value, str) else defined(value) for key, value in each.items()} for each in found
+        ]
         return json_text({"version": ANALYSIS_VERSION, "pairs": rows})
     decimals, cases = decimals_of(comparison.analysis), comparison.analysis.task.words.cases
-    heads = ["first", "second", "deviation", "smallest", "difference", "needed"]
-    table = [
-        (
-            *(each.first, each.second, Cell(each.deviation, decimals), Cell(each.smallest, decimals)),
-            *(Cell(each.difference, decimals), Cell(each.queries, 0)),
-        )
-        for each in found
-    ]
+    table = [[Cell(value, decimals) for value in each.values()] for each in found]
     note = (
-        f"smallest: the difference that as many {cases} show with 80 % power; needed: the {cases} that show the "
-        f"difference with 80 % power; by a paired t-test at 5 % divided by the number of pairs"
+        f"smallest: the difference that as many {cases} show with 80 % power; queries: the {cases} that show the "
+        "difference with 80 % power; by a paired t-test at 5 % divided by the number of pairs"
     )
+    heads = [field.name for field in fields(Power)]
     return TABLES[form](table_of(heads, table, heads[:2], blank="-", all_digits=True, note=note))
 
 

@@ -7,13 +7,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from itertools import zip_longest
+from itertools import combinations, zip_longest
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorer.measures.matched import Ints
+from scorer.measures.matched import Floats, Ints
 from scorer.options import UNJUDGED_ENDS, JudgedBounds
 from scorer.scoring.evaluation import Evaluation
 from scorer.scoring.outcomes import Scored, aggregated
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from scorer.lists.solution import Solution
     from scorer.measures import Measure
     from scorer.measures.names import Printed
-    from scorer.scoring.statistics.paired_tests import PairedComparison
 
 
 MEAN = "all"
@@ -67,10 +66,6 @@ class ScoreReport:
 def is_count(measure: Measure) -> bool:
     """Whether the measure counts something, rather than rates it."""
     return measure.kind.aggregation == "sum"
-
-
-Comparisons = Mapping[str, tuple["PairedComparison", ...]]
-"""The comparisons of all pairs of submissions, by measure."""
 
 
 def scores_in_form(form: str, report: ScoreReport) -> str:
@@ -123,7 +118,9 @@ def tabulated(report: ScoreReport) -> Table:
 _NO_SCORE = Cell(None)
 
 
-def _scores(report: ScoreReport, index: int, comparisons: Comparisons) -> list[tuple[tuple[str, ...], dict[str, Cell]]]:
+def _scores(
+    report: ScoreReport, index: int, comparisons: Mapping[str, Floats]
+) -> list[tuple[tuple[str, ...], dict[str, Cell]]]:
     """Return the rows of one submission, the means last: what is in the query's column, and the cells by measure."""
     _, evaluation = report.submissions[index]
     decimals = {name: 0 if is_count(measure) else SCORE_DECIMALS for name, measure in report.measures.items()}
@@ -131,9 +128,8 @@ def _scores(report: ScoreReport, index: int, comparisons: Comparisons) -> list[t
     unjudged = evaluation.unjudged_bounds(report.judged_bounds) if report.judged_bounds else {}
     means: dict[str, Cell] = {}
     for name, value in evaluation.items():
-        means[name] = Cell(
-            value, decimals[name], _is_best(report, index, name), _letters_below(comparisons.get(name, ()), index)
-        )
+        below = _letters_below(report, name, index, comparisons[name]) if name in comparisons else ""
+        means[name] = Cell(value, decimals[name], _is_best(report, index, name), below)
         if name in bounds:
             worst, best = bounds[name]
             means |= {f"{name} worst": Cell(worst, decimals[name]), f"{name} best": Cell(best, decimals[name])}
@@ -163,12 +159,11 @@ def _is_best(report: ScoreReport, index: int, measure: str) -> bool:
     return len(printed) > 1 and printed[index] == max((mean for mean in printed if not math.isnan(mean)), default=None)
 
 
-def _letters_below(comparisons: tuple[PairedComparison, ...], index: int) -> str:
+def _letters_below(report: ScoreReport, measure: str, index: int, p_values: Floats) -> str:
     """Return the letters of the submissions whose scores are significantly lower than those of submission `index`."""
-    significant = [pair for pair in comparisons if pair.significant]
-    below = [pair.second for pair in significant if pair.first == index and pair.difference > 0]
-    below += [pair.first for pair in significant if pair.second == index and pair.difference < 0]
-    return "".join(map(letter, sorted(below)))
+    means = [evaluation[measure] for _, evaluation in report.submissions]
+    significant = np.flatnonzero(p_values[index] < report.significance).tolist()
+    return "".join(letter(other) for other in significant if means[index] > means[other])
 
 
 def _note(report: ScoreReport) -> str:
@@ -186,18 +181,22 @@ def _note(report: ScoreReport) -> str:
     )
 
 
-def _comparisons(report: ScoreReport) -> Comparisons:
-    """Compare all pairs of submissions under each measure that is a mean; nothing if no test is requested."""
+def _comparisons(report: ScoreReport) -> Mapping[str, Floats]:
+    """Return the adjusted p-values of all pairs, [i, j], by each measure that is a mean; {} if no test is requested."""
     if report.significance is None:
         return {}
-    from scorer.scoring.statistics.paired_tests import compare_pairs  # noqa: PLC0415 (SciPy takes as long to load as the rest)
+    from scorer.scoring.statistics.paired_tests import (  # noqa: PLC0415 (SciPy takes as long to load as the rest)
+        holm_matrix,
+        randomisation,
+        rounds_needed,
+    )
 
+    rounds = rounds_needed(len(report.submissions), report.significance)
     by_query = [list(evaluation.by_query().values()) for _, evaluation in report.submissions]
     return {
-        name: compare_pairs(
-            np.array([[query[name] for query in scores] for scores in by_query], dtype=np.float64),
-            [evaluation[name] for _, evaluation in report.submissions],
-            report.significance,
+        name: holm_matrix(
+            randomisation(np.array([[query[name] for query in scores] for scores in by_query], dtype=float), rounds),
+            ordered=False,
         )
         for name, measure in report.measures.items()
         if measure.kind.aggregation == "mean"
@@ -252,23 +251,22 @@ def _submission(path: str, tag: str | None, evaluation: Evaluation, report: Scor
 def _significance(report: ScoreReport, level: float) -> dict[str, Any]:
     from scorer.scoring.statistics.paired_tests import rounds_needed  # noqa: PLC0415 (as above)
 
-    paths = [path for path, _ in report.submissions]
     return {
         "test": "two-sided paired randomisation",
-        "rounds": rounds_needed(len(paths), level),
+        "rounds": rounds_needed(len(report.submissions), level),
         "correction": "Holm, over the pairs of each measure",
         "level": level,
         "comparisons": [
             {
                 "measure": measure,
-                "submission": paths[pair.first],
-                "other": paths[pair.second],
-                "difference": _null_if_nan(pair.difference),
-                "p_value": pair.p_value,
-                "significant": pair.significant,
+                "submission": path,
+                "other": other,
+                "difference": _null_if_nan(first[measure] - second[measure]),
+                "p_value": float(p_values[i, j]),
+                "significant": bool(p_values[i, j] < level),
             }
-            for measure, pairs in _comparisons(report).items()
-            for pair in pairs
+            for measure, p_values in _comparisons(report).items()
+            for (i, (path, first)), (j, (other, second)) in combinations(enumerate(report.submissions), 2)
         ],
     }
 

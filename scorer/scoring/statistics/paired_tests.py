@@ -6,10 +6,9 @@ Scores are [submission, query]. A pair is tested over the queries with scores of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 
@@ -249,12 +248,8 @@ def holm_matrix(p_values: Floats, ordered: bool) -> Floats:
 # What a number of queries shows
 
 
-POWER = 0.8
-"""The probability with which a difference of the size that is planned for is found."""
-
-
 def smallest_shown(deviation: float, queries: int, level: float) -> float:
-    """Return the mean difference that a two-sided paired t-test of so many queries finds with a probability of `POWER`.
+    """Return the mean difference that a two-sided paired t-test of so many queries finds with a probability of 80 %.
 
     `deviation` is the standard deviation of the differences. A difference in the other
     direction does not count as found. NaN for fewer than two queries. Source: Cohen, Statistical Power
@@ -263,53 +258,19 @@ def smallest_shown(deviation: float, queries: int, level: float) -> float:
     if queries < 2:
         return math.nan
     critical = special().stdtrit(queries - 1, 1 - level / 2)
-    return float(special().nctdtrinc(queries - 1, 1 - POWER, critical)) * deviation / math.sqrt(queries)
+    return float(special().nctdtrinc(queries - 1, 0.2, critical)) * deviation / math.sqrt(queries)
 
 
 def queries_for(difference: float, deviation: float, level: float) -> float:
-    """Return for how many queries `smallest_shown` is at most a difference; NaN without a difference."""
-    if not abs(difference) > EQUAL_WITHIN * deviation:
+    """Return for how many queries `smallest_shown` is at most a difference; NaN for more than a billion."""
+    counts = range(2, 10**9)
+    found = bisect_left(counts, -abs(difference), key=lambda count: -smallest_shown(deviation, count, level))
+    if not difference or math.isnan(deviation) or found == len(counts):
         return math.nan
-    few, many = 1, 2
-    while smallest_shown(deviation, many, level) > abs(difference):
-        few, many = many, 2 * many
-    while many - few > 1:
-        middle = (few + many) // 2
-        found = smallest_shown(deviation, middle, level) <= abs(difference)
-        few, many = (few, middle) if found else (middle, many)
-    return many
+    return counts[found]
 
 
 LEAST_ROUNDS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class PairedComparison:
-    """The difference between two submissions."""
-
-    first: int
-    """The index of a submission."""
-    second: int
-    """The index of another submission, greater than `first`."""
-    difference: float
-    """The mean score of the first submission minus that of the second."""
-    p_value: float
-    """The p-value of the paired randomisation test, adjusted by Holm's method over all pairs."""
-    significant: bool
-    """Whether the p-value is below the level."""
-
-
-def compare_pairs(scores: Floats, means: Sequence[float], level: float) -> tuple[PairedComparison, ...]:
-    """Compare all pairs of submissions by the randomisation test with Holm's correction.
-
-    `scores` are [submission, query], and `means` theirs. In the order (0, 1), (0, 2), ..., (1, 2), ...; none for fewer
-    than two submissions.
-    """
-    p_values = holm_matrix(randomisation(scores, rounds_needed(len(scores), level)), ordered=False).tolist()
-    return tuple(
-        PairedComparison(i, j, means[i] - means[j], p_values[i][j], p_values[i][j] < level)
-        for i, j in combinations(range(len(scores)), 2)
-    )
 
 
 def rounds_needed(submissions: int, level: float) -> int:
