@@ -367,9 +367,7 @@ def _gaps(board: Board, own: int, pairs: Mapping[tuple[int, int], RowPair]) -> I
             difference = pair.difference if own < other else -pair.difference
             is_so = not ranks[other] or (difference > 0) == (own < other)
             answer = "too close to call" if not pair.is_clear else "yes" if is_so else "no"
-        missed = ""
-        if board.rows[other].baseline and difference >= 0 and answer == "yes":
-            missed = _missed(board)
+        missed = _missed(board) if board.rows[other].baseline and difference >= 0 and answer == "yes" else ""
         yield worded_gap(lead, _names([board.rows[other]]), difference, answer, board.track.shown_decimals) + missed
 
 

@@ -140,10 +140,7 @@ def _check(file: str, settings: Challenge, requested: Track, options: CheckOptio
     if isinstance(outcome, Failed):
         is_valid, findings, said = False, Findings([Problem.of_form(0, outcome.reason)], 1), "not checked"
     else:
-        meta = None if options.no_meta else options.meta or ()
-        findings = _findings(
-            file, settings, requested, outcome, meta, _same_lists(file, settings, rules, outcome, options)
-        )
+        findings = _findings(file, settings, requested, outcome, rules, options)
         is_valid = isinstance(outcome, Summary) and not findings.has("metadata")
     if isinstance(outcome, Rejected):
         said = f"invalid {whose}: {counted(outcome.problems.count, 'error')}"
@@ -166,42 +163,25 @@ def _check(file: str, settings: Challenge, requested: Track, options: CheckOptio
     return int(not is_valid or (options.strict and findings.has(SCORES_NOTHING)))
 
 
-def _same_lists(
-    file: str, settings: Challenge, rules: Rules, outcome: Rejected | Summary, options: CheckOptions
-) -> list[Problem]:
-    """That at least half of the lists are those of the last entry; empty if fewer are, or if it is not given."""
-    from scorer.scoring.executors.base import same_lists_in_child
-    from scorer.scoring.outcomes import Rejected
-
-    if options.last is None or isinstance(outcome, Rejected) or is_standard_input(file):
-        return []
-    same, lists = same_lists_in_child(file, options.last, rules, settings.limits)
-    facts = {"variant": "all" if same == lists else "some", "same": same, "lists": lists}
-    return [Problem(0, SAME_LISTS, facts)] if 2 * same >= lists > 0 else []
-
-
 def _findings(
-    file: str,
-    settings: Challenge,
-    requested: Track,
-    outcome: Rejected | Summary,
-    meta: Sequence[str] | None,
-    same: Sequence[Problem],
+    file: str, settings: Challenge, requested: Track, outcome: Rejected | Summary, rules: Rules, options: CheckOptions
 ) -> Findings:
-    """What was found in a file, what matters most first, and in its metadata unless these are None.
-
-    `same` is what its lists have in common with those of the last entry.
-    """
+    """What was found in a file, what matters most first, and in its metadata."""
+    from scorer.scoring.executors.base import same_lists_in_child
     from scorer.scoring.outcomes import Rejected
 
     found = outcome.problems if isinstance(outcome, Rejected) else outcome.notes
     if meant := _meant(file, settings, requested, outcome):
         found = found.without("unknown-query")  # each of them is unknown here
         found.note(0, OTHER_TRACK, **meant)
-    found = Findings([*same, *found], len(same) + found.count)
+    if options.last is not None and not isinstance(outcome, Rejected) and not is_standard_input(file):
+        same, lists = same_lists_in_child(file, options.last, rules, settings.limits)
+        if 2 * same >= lists > 0:
+            facts = {"variant": "all" if same == lists else "some", "same": same, "lists": lists}
+            found = Findings([Problem(0, SAME_LISTS, facts), *found], 1 + found.count)
     found = Findings(sorted(found, key=lambda each: each.code not in JUDGING), found.count)
-    if meta is not None and not isinstance(outcome, Rejected):
-        lines = _problem_of_metadata(file, settings, requested, meta).splitlines()
+    if not options.no_meta and not isinstance(outcome, Rejected):
+        lines = _problem_of_metadata(file, settings, requested, options.meta or ()).splitlines()
         problems = [Problem(0, "metadata", {"text": line}) for line in lines]
         found = Findings([*problems, *found], len(lines) + found.count)
     return found
@@ -434,12 +414,9 @@ def _outcome(client: Client, track: str, delivery: str, wait: float, file: Path)
                 print_result(printable(f"{stage} {measure} {value}"))
     if "rank_of_team" in entry:
         print_result(printable(f"rank of the team on the board {entry['rank_of_team']}"))
-    if entry.get("rank_range"):
-        print_result(printable("rank from {} to {}".format(*entry["rank_range"])))
-    if entry.get("tier"):
-        print_result(printable(f"tier {entry['tier']}"))
-    if entry.get("against"):
-        print_result(printable(entry["against"]["text"]))
+    for key, text in (("rank_range", "rank from {0[0]} to {0[1]}"), ("tier", "tier {0}"), ("against", "{0[text]}")):
+        if entry.get(key):
+            print_result(printable(text.format(entry[key])))
     words = printable(str(entry["words"]))
     if entry["state"] == "scored" and not entry["counts"] and entry["rank"]:
         words += f"; it does not count; it would be rank {entry['rank']}"

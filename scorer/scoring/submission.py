@@ -207,8 +207,7 @@ def _list_digests(path: str | os.PathLike[str], rules: Rules, limits: Limits) ->
         lists = RankedLists.of(list(read_batches(detected.ranked(head, None), blocks, Findings(), None, limits)))
     _, rank = lists.ranks()
     values = fingerprints(lists.items)[lists.order] * (2 * rank + 1).astype(np.uint64)
-    if rules.list_length is not None:
-        values[rank > rules.list_length] = 0
+    values[rank > (rules.list_length or rank.size)] = 0
     ends = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values, dtype=np.uint64)])[lists.start]
     return dict(zip(lists.queries.to_pylist(), np.diff(ends).tolist(), strict=True))
 

@@ -183,24 +183,17 @@ def entry_documents(
     return listed
 
 
-_CLEAR: dict[tuple[object, ...], bool | None] = {}
-"""Whether two entries differ clearly, which is computed once: an answer is requested until the board has the entry."""
-
-
 def _against(now: Now, track: Track, own: tuple[Entry, float], before: tuple[Entry, float]) -> AnswerDocument:
     """What an entry with a score is against an earlier one of its team: better or worse, and whether clearly."""
     digests = own[0].digest, before[0].digest
-    key = digests, now.basis, track.primary, track.shown_split, track.shows
-    if key not in _CLEAR:
-        if len(_CLEAR) >= _KEPT:
-            _CLEAR.clear()
-        _CLEAR[key] = are_clear(now, track, digests)
-    answer = {None: "not compared", True: "yes", False: "too close to call"}[_CLEAR[key]]
+    version = now.basis, track.primary, track.shown_split, track.shows
+    is_clear = now.view.kept(("clear", *digests), version, lambda: are_clear(now, track, digests))
+    answer = {None: "not compared", True: "yes", False: "too close to call"}[is_clear]
     decimals, difference = track.shown_decimals, own[1] - before[1]
     text = worded_gap("{} than", f"entry {before[0].index}", difference, answer, decimals)
     if not rounded(difference, decimals):
         text = f"The same score as entry {before[0].index}."
-    return {"entry": before[0].index, "difference": rounded(difference, decimals), "clear": _CLEAR[key], "text": text}
+    return {"entry": before[0].index, "difference": rounded(difference, decimals), "clear": is_clear, "text": text}
 
 
 def _entry_document(entry: Entry, names: Sequence[str]) -> AnswerDocument:

@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from heapq import nlargest
+from itertools import repeat
 from typing import Literal
 from uuid import UUID, uuid5
 from xml.sax.saxutils import escape
@@ -100,11 +101,9 @@ def with_known_links(timeline: Timeline, paths: Container[str]) -> Timeline:
 
 # The feed
 
-_NEWS = 30
-"""The feed has so many of the last entries of a board at most, and of the last times at which a score changed."""
-
-_FIRST = 3
-"""It has new ranks up to this one."""
+_NEWS, _FIRST = 30, 3
+"""The feed has so many of the last entries of a board at most, and the new ranks up to `_FIRST` that came at so many of
+the last times at which a score changed."""
 
 
 def with_news(timeline: Timeline, boards: Iterable[BoardView]) -> Timeline:
@@ -124,14 +123,13 @@ def _news(view: BoardView) -> Iterator[Happening]:
         last = max((phase.closes for phase in board.phases.all), default=None)
         after = tuple(row.rank for row in board.rows)
         if last is not None and last <= board.now and any(after):
-            yield _new_ranks(last, track, board.rows, (None,) * len(after), after, " by final scores")
+            yield _new_ranks(last, track, zip(board.rows, repeat(None), after, strict=False), " by final scores")
         board = replace(board, track=board.track.with_fields(stage="preliminary"))
     for shown in latest_entries([replace(view, board=board)], _NEWS):
         row, entry = shown.row, shown.entry
         if entry.state == "scored":
             text = f"New entry of {shortened(row.name, LONGEST_NAME)}: {shown.text}{shown.lead}"
-            link = f"teams/{row.team.slug}.html"
-            yield Happening(entry.received, track, "entry", text, link=link, index=entry.index)
+            yield Happening(entry.received, track, "entry", text, "", f"teams/{row.team.slug}.html", entry.index)
     teams = rows_with_gone(board)
     moments, ranks_at = ranks_over_time(board, teams)
     for moment in moments[-_NEWS:]:
@@ -139,22 +137,15 @@ def _news(view: BoardView) -> Iterator[Happening]:
         # Teams without a row on the board are named nowhere.
         known = [rank if row.present_entries else None for row, rank in zip(teams, after, strict=True)]
         if any(rank and rank <= _FIRST and rank != then for rank, then in zip(known, before, strict=True)):
-            yield _new_ranks(moment, track, teams, before, known)
+            yield _new_ranks(moment, track, zip(teams, before, known, strict=True))
 
 
 def _new_ranks(
-    at: datetime,
-    track: str,
-    teams: Sequence[Row],
-    before: Sequence[int | None],
-    after: Sequence[int | None],
-    how: str = "",
+    at: datetime, track: str, ranks: Iterable[tuple[Row, int | None, int | None]], how: str = ""
 ) -> Happening:
     """That teams have new ranks among the first, given the rank of each before and after."""
     first = sorted(
-        (rank, shortened(row.name, LONGEST_NAME), rank != then)
-        for row, rank, then in zip(teams, after, before, strict=True)
-        if rank and rank <= _FIRST
+        (rank, shortened(row.name, LONGEST_NAME), rank != then) for row, then, rank in ranks if rank and rank <= _FIRST
     )
     text = joined([f"{name} now {ordinal(rank)}" for rank, name, is_new in first if is_new])
     kind: Literal["lead", "rank"] = "lead" if (1, True) in {(rank, is_new) for rank, _, is_new in first} else "rank"

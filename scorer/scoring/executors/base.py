@@ -142,14 +142,15 @@ def same_lists_in_child(
     """As `scorer.scoring.submission.same_lists`, in a child process within the limits; 0 of 0 beyond them."""
     from scorer.scoring.executors.isolation import isolated
 
-    with closing(isolated(_same_lists, (earlier, rules, limits), [path], limits)) as answers:
+    count_same = partial(same_lists, earlier=earlier, rules=rules, limits=limits)
+    with closing(isolated(_called, count_same, [path], limits)) as answers:
         return next((0, 0) if isinstance(answer, Failed) else answer for _, answer in answers)
 
 
-def _same_lists(
-    shared: tuple[str | os.PathLike[str], Rules, Limits], path: str | os.PathLike[str]
+def _called(
+    count_same: Callable[[str | os.PathLike[str]], tuple[int, int]], path: str | os.PathLike[str]
 ) -> tuple[int, int] | Failed:
-    return same_lists(path, *shared)
+    return count_same(path)
 
 
 def _outcome(check_file: Callable[[str | os.PathLike[str]], Outcome], path: str | os.PathLike[str]) -> FileOutcome:
