@@ -287,7 +287,8 @@ def rehearsal(challenge: Challenge, site: Path | None) -> Iterator[Rehearsal]:
         with Store.open(copy.database_address, clock=lambda: times[-1]) as store:
             made = Rehearsal(challenge, copy, store, site, times)
             if site is not None:
-                if any(map(site.resolve().is_relative_to, (challenge.root.resolve(), challenge.site_path.resolve()))):
+                real = Path(os.path.realpath(site))
+                if any(map(real.is_relative_to, (challenge.root.resolve(), challenge.site_path.resolve()))):
                     raise ChallengeError(f"{site}: is in the challenge, which is not changed; name a folder elsewhere")
                 with os_errors_as(ChallengeError, f"{site}: cannot be made", "name a new folder"):
                     site.mkdir(0o700, parents=True)

@@ -369,6 +369,7 @@ def test_what_is_wrong_is_a_line_and_leaves_nothing(tmp_path: Path, temporary: P
     """Also what cannot be invented."""
     folder, other = write(tmp_path / "challenge"), tmp_path / "other"
     other.mkdir()
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
     letor = write(tmp_path / "letor", *changed("list_length", 'submission_format = "letor:feature=2"\nlist_length'))
     torn = write(tmp_path / "torn", solved="q1:1:a|x\n")
     split = write(tmp_path / "split", *changed("list_length", "split = {preliminary = 0.5}\nlist_length"))
@@ -376,6 +377,7 @@ def test_what_is_wrong_is_a_line_and_leaves_nothing(tmp_path: Path, temporary: P
         ([tmp_path / "none"], f"{tmp_path / 'none'}: no such file; a challenge is a folder with a challenge.toml"),
         ([folder, "--site", folder / "sites"], f"{folder / 'sites'}: is in the challenge, which is not changed; name"),
         ([folder, "--site", other], f"{other}: cannot be made: File exists; name a new folder"),
+        ([folder, "--site", tmp_path / "loop"], f"{tmp_path / 'loop'}: cannot be made: File exists; name a new folder"),
         (
             [letor, "--site", other / "sites"],
             "main: no entry can be invented in the format letor:feature=2: the target",
