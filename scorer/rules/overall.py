@@ -7,16 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from scorer.options import (
-    EQUAL_RANKS,
-    OVERALL_MISSING,
-    OVERALL_RULE,
-    OVERALL_TASKS,
-    EqualRanks,
-    OverallMissing,
-    OverallRule,
-    OverallTasks,
-)
+from scorer import options
 from scorer.rules.tables import Filled, OneMeasureName, SettingsTable, sentences
 from scorer.wording import joined
 
@@ -39,13 +30,13 @@ class Overall(SettingsTable):
     """Of what is published; only the keys that are set are recorded."""
 
     tracks: tuple[Filled, ...] = Field(strict=False, description='names of two or more tracks, as in ["one", "other"]')
-    rule: OverallRule = Field("mean", description=OVERALL_RULE.allowed)
+    rule: options.OverallRule = Field("mean", description=options.OVERALL_RULE.allowed)
     weights: tuple[_Weight, ...] = Field((), strict=False, description="numbers above 0, one for each track")
     measure: OneMeasureName = Field("", description=MEASURE_OF_ALL)
-    missing: OverallMissing = Field("lowest", description=OVERALL_MISSING.allowed)
+    missing: options.OverallMissing = Field("lowest", description=options.OVERALL_MISSING.allowed)
     tie_break: OneMeasureName = Field("", description=MEASURE_OF_ALL)
-    equal_ranks: EqualRanks = Field("shared", description=EQUAL_RANKS.allowed)
-    tasks: OverallTasks = Field("fixed", description=OVERALL_TASKS.allowed)
+    equal_ranks: options.EqualRanks = Field("shared", description=options.EQUAL_RANKS.allowed)
+    tasks: options.OverallTasks = Field("fixed", description=options.OVERALL_TASKS.allowed)
 
     def recorded(self) -> dict[str, Any]:
         """The keys that are set, as they are recorded."""

@@ -27,7 +27,14 @@ from scorer.scoring.analysis.analysis import (
 from scorer.scoring.analysis.kept import Task, TaskWords, without_missing
 from scorer.scoring.evaluation import Evaluation, Keywords, Several, evaluate, takes_options
 from scorer.scoring.outcomes import aggregated
-from scorer.scoring.statistics.paired_tests import ADJUSTMENTS, effect_sizes, moments, queries_for, smallest_shown
+from scorer.scoring.statistics.paired_tests import (
+    benjamini_hochberg,
+    effect_sizes,
+    holm,
+    moments,
+    queries_for,
+    smallest_shown,
+)
 from scorer.wording import Tabular, counted, html_table, quoted
 
 if TYPE_CHECKING:
@@ -342,25 +349,17 @@ def compare(
     >>> scorer.compare(solution, {"a": {"q1": ["d1"], "q2": ["d2"]}, "b": {"q1": ["d1"]}}, "AP")
     Comparison(MAP: a=1.0000, b=0.5000; queries=2)
     """
-    submissions = _several(runs)
     baselines = (against,) if isinstance(against, str) else tuple(against)
-    check_baselines(baselines, list(submissions))
+    check_baselines(baselines, list(Several(runs)))
     CORRECTION.check(correction)
     if margin is not None and not 0 <= margin < math.inf:
         raise ValueError(f"found the margin {margin!r}; expected a number of 0 or more")
     settings = Settings(seed, resamples, all_pairs, against=baselines, correction=correction, margin=margin)
     chosen = dict([one_measure(measure)]) if isinstance(measure, str | Measure) else registry.requested(measure)
-    tasks, notes = run_tasks(solution, submissions, chosen, **options)
+    tasks, notes = run_tasks(solution, runs, chosen, **options)
     names = {str(each): name for name, each in reversed(chosen.items())}
     results = {names[task.name]: replace(comparison_of(task, settings), notes=notes) for task in tasks}
     return replace(next(iter(results.values())), by_measure=results)
-
-
-def _several(runs: Mapping[str, Source]) -> Several:
-    submissions = Several(runs)
-    if len(submissions) < 2:
-        raise ValueError(f"found {counted(len(submissions), 'submission')}; expected at least two")
-    return submissions
 
 
 def check_baselines(against: Sequence[str], names: Sequence[str]) -> None:
@@ -368,7 +367,7 @@ def check_baselines(against: Sequence[str], names: Sequence[str]) -> None:
     for name in against:
         if name not in names:
             raise ValueError(f"{quoted(name)} is not among the submissions: {', '.join(names)}")
-    if set(names) <= set(against):
+    if against and set(names) <= set(against):
         raise ValueError("all submissions are baselines; expected one that is compared with them")
 
 
@@ -383,7 +382,9 @@ def run_tasks(
     Raises ValueError for fewer than two runs, MeasureError for a measure that
     is not a mean, and the errors of `evaluate`.
     """
-    submissions = _several(runs)
+    submissions = Several(runs)
+    if len(submissions) < 2:
+        raise ValueError(f"found {counted(len(submissions), 'submission')}; expected at least two")
     need_libraries("scipy")  # before files are read
     different = {str(measure): (name, measure) for name, measure in measures.items()}
     for _, measure in different.values():
@@ -415,13 +416,11 @@ def tasks_of_slices(task: Task, slices: Sequence[Slice], queries: Sequence[str])
 
 
 def one_measure(measure: str | Measure) -> tuple[str, Measure]:
-    """Return the name of a measure and the measure. Raises MeasureError where it is not one mean."""
+    """Return the name of a measure and the measure. Raises MeasureError where it is not one."""
     named = registry.requested(measure)
     if len(named) != 1:
         raise MeasureError(f"{measure} means {', '.join(named) or 'no measure'}; name one measure")
-    ((name, chosen),) = named.items()
-    need_mean(chosen)
-    return name, chosen
+    return next(iter(named.items()))
 
 
 def need_mean(measure: Measure) -> None:
@@ -476,12 +475,13 @@ def _pairs(analysis: TaskAnalysis, settings: Settings) -> tuple[Pair, ...]:
         first, second = np.nonzero(np.triu(analysis.tested, 1))
         p_values, others = test.p[first, second], math.comb(len(names), 2) - len(first)
     # Pairs that are not tested count as if their p-value were 1.
-    adjusted = ADJUSTMENTS[settings.correction](np.append(p_values, np.ones(others)))[: len(first)]
+    family, method = np.append(p_values, np.ones(others)), settings.correction
+    adjusted = holm(family) if method == "holm" else benjamini_hochberg(family, dependent=method == "by")
     differences = analysis.scores.differences(first, second)
     sizes = effect_sizes(analysis.scores.scores)
     pairs = []
     for i, j, p_value, corrected, difference, interval, (wins, ties, losses) in zip(
-        *(each.tolist() for each in (first, second, p_values, adjusted, *differences)), strict=True
+        *(each.tolist() for each in (first, second, p_values, adjusted[: len(first)], *differences)), strict=True
     ):
         pairs.append(
             Pair(

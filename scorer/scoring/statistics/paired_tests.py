@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
-from functools import partial
 
 import numpy as np
 
 from scorer.measures.matched import Floats, Ints, ratio
-from scorer.options import SEED, PValueCorrection
+from scorer.options import SEED
 from scorer.scoring.statistics import in_threads, special
 from scorer.scoring.statistics.all_pairs import EQUAL_WITHIN, magnitude
 from scorer.scoring.statistics.resampling import FLIPS, PairSums, random_signs
@@ -225,13 +223,6 @@ def benjamini_hochberg(p_values: Floats, *, dependent: bool = False) -> Floats:
     return adjusted
 
 
-ADJUSTMENTS: Mapping[PValueCorrection, Callable[[Floats], Floats]] = {
-    "holm": holm,
-    "bh": benjamini_hochberg,
-    "by": partial(benjamini_hochberg, dependent=True),
-}
-
-
 def holm_matrix(p_values: Floats, ordered: bool) -> Floats:
     """Adjust the p-values of pairs, [i, j], without the diagonal; NaN where the p-value is NaN.
 
@@ -243,9 +234,6 @@ def holm_matrix(p_values: Floats, ordered: bool) -> Floats:
     adjusted = np.full(p_values.shape, np.nan)
     adjusted[tests] = holm(p_values[tests])
     return adjusted if ordered else np.where(above.T, adjusted.T, adjusted)
-
-
-# What a number of queries shows
 
 
 def smallest_shown(deviation: float, queries: int, level: float) -> float:
@@ -270,9 +258,6 @@ def queries_for(difference: float, deviation: float, level: float) -> float:
     return counts[found]
 
 
-LEAST_ROUNDS = 10_000
-
-
 def rounds_needed(submissions: int, level: float) -> int:
     """Return the rounds of the test with which the smallest adjusted p-value is at most a tenth of the level."""
-    return max(LEAST_ROUNDS, math.ceil(10 * math.comb(submissions, 2) / level))
+    return max(FLIPS, math.ceil(10 * math.comb(submissions, 2) / level))
