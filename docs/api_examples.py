@@ -96,6 +96,8 @@ target_format | the name lists.xyz does not determine the form
 {'map': (0.75, 1.0), 'P@1': (0.5, 1.0)}
 >>> {name: (round(low, 4), round(high, 4)) for name, (low, high) in result.intervals().items()}
 {'map': (0.1024, 0.9969), 'P@1': (0.0126, 0.9874)}
+>>> result.units is None  # as without clusters
+True
 >>> result.unjudged_bounds("any")
 {'map': (0.0, 1.0), 'P@1': (0.3333333333333333, 1.0)}
 >>> result.by_query()["q2"]

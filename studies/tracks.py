@@ -15,8 +15,9 @@ import numpy as np
 
 from scorer.measures.matched import Floats, Ints
 from scorer.options import LEVEL
-from scorer.scoring.statistics.rankings import correlations, sums_of_ranks, units_of, weighted_sums
+from scorer.scoring.statistics.rankings import correlations, sums_of_ranks, weighted_sums
 from scorer.scoring.statistics.resampling import intervals_of_sum, mean_intervals, sign_flips
+from scorer.scoring.statistics.units import units_of
 from studies.coverage import DRAWS, FEW, LEAST, SEED
 from studies.drawing import STYLES, Axis, Drawing
 from studies.populations import CORRELATION, POPULATIONS, Population

@@ -138,6 +138,7 @@ entry = "last"
 baselines = ["popular"]
 quota = {total = 5}
 slices = "hidden/films-slices.csv"
+clusters = "hidden/films-clusters.csv"
 phases = [
     {name = "one", start = 2027-01-10T00:00:00Z, end = 2027-01-20T00:00:00Z, shows = "nothing"},
     {name = "two", start = 2027-01-25T00:00:00Z, end = 2027-01-30T00:00:00Z},
@@ -696,6 +697,10 @@ def write(folder: Path, hidden: int = 0) -> None:
         files[f"hidden/{track}-slices.csv"] = "query,label\n" + "".join(
             f"{query},{('long', 'short')[number % 2]}\n" for number, query in enumerate(QUERIES)
         )
+    sides = sorted(QUERIES, key=lambda query: query in preliminary("films"))
+    files["hidden/films-clusters.csv"] = "query,cluster\n" + "".join(
+        f"{query},secret-{number // 2}\n" for number, query in enumerate(sides)
+    )
     files |= {f"hidden/{track}.key": f"{key}\n" for track, key in KEYS.items()}
     (folder / "data").mkdir(parents=True)
     for name, text in files.items():

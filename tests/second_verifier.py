@@ -83,7 +83,7 @@ RULES += ("equal_ranks", "entry", "picks", "rows", "rows_per_team", "final", "tr
 RULES += ("overall", "visibility", "solution_format", "submission_format")
 """The rules of a basis, in the order of documents."""
 
-FILES = ("solution", "queries", "items", "exclude")
+FILES = ("solution", "queries", "items", "exclude", "clusters")
 NOT_IN_BASIS = {*FILES, "phases", "statistics", "judged_bounds", "submissions", "description"}
 """Keys of a track in challenge.toml that no basis has, or as a path, or that decide nothing."""
 

@@ -78,6 +78,8 @@ class Certainty:
     smallest_difference: float | None
     """The difference of scores that is significant: the median over all pairs of teams; None without two teams that
     differ."""
+    clusters: int | None = None
+    """How many clusters these queries are in; None if no two are in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -581,6 +583,10 @@ def _queries(board: Board) -> list[str]:
         sentences.append(f"Preliminary scores are means over {preliminary:,} of them, final scores over {final}.")
     elif not board.track.shows_final and not board.track.hides_scores:
         sentences.append("The solution flags no queries for preliminary scores, so there are no scores to show.")
+    if board.primary_certainty and (clusters := board.primary_certainty.clusters):
+        sentences.append(
+            f"Queries belong together in {counted(clusters, 'cluster')}; intervals and tests count these, not queries."
+        )
     return sentences
 
 

@@ -41,6 +41,7 @@ from scorer.rules.teams import MergedTeam, Merges, Team, teams
 from scorer.scoring.analysis.kept import Kept, number_of
 from scorer.scoring.outcomes import QueryMask, aggregated, split_masks
 from scorer.scoring.statistics.rankings import rank_ranges
+from scorer.scoring.statistics.units import units_within
 from scorer.settings.tracks import Track
 from scorer.store.events import Basis
 from scorer.store.snapshot import Cache, Snapshot
@@ -457,7 +458,8 @@ def _board(
     queries = np.flatnonzero(part.inside & ~np.isnan(scores).all(axis=0))
     if way == "mean" and len(queries):
         kept = kept.within(measure.full, number_of(queries))
-        task = measured(scores[:, queries], means, is_ranked, kept, bounded=measure.bounded)
+        units = units_within(scored.units, queries)
+        task = measured(scores[:, queries], means, is_ranked, kept, bounded=measure.bounded, units=units)
         for row, (low, high) in enumerate(task.intervals.tolist()):
             intervals[row] = (rounded(low, decimals) or 0.0, rounded(high, decimals) or 0.0) if low < high else None
         has_all = sum(mean is not None for mean in of_ranked) == len(task.ranked)

@@ -30,12 +30,12 @@ from scorer.scoring.statistics.rankings import (
     separable_from_leaders,
     sums_of_ranks,
     tiers,
-    units_of,
     values_of_track,
     weighted_sums,
 )
 from scorer.scoring.statistics.rankings import means as means_of
 from scorer.scoring.statistics.resampling import FLIPS, intervals_of_sum
+from scorer.scoring.statistics.units import together, units_of, units_within, unless_few
 from scorer.settings.tracks import Track
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import CellValue, csv_table, letters, table_of
@@ -174,7 +174,7 @@ class _Ranking:
             score = rounded(sign * float(totals[team]), self.decimals) if is_ranked else None
             rows.append(OverallRow(rank, next(row.team for row in of_tracks if row), score, parts))
         for team, (low, high, *decided) in enumerate(certain):
-            rows[team] = replace(rows[team], interval=(low, high))
+            rows[team] = replace(rows[team], interval=None if math.isnan(low) else (low, high))
             if decided:
                 first, last, tier, apart = map(int, decided)
                 row = replace(rows[team], rank_range=(first, last), tier=letters(tier))
@@ -214,17 +214,18 @@ class _Ranking:
             if now.basis is not None
         ]
 
-    def _task(self, number: int, scored: ScoredRows, kept: Kept) -> tuple[TaskScores, Ints]:
-        """What the scores of the ranked teams in a track show, and the queries that have scores; kept as for the board
-        of the track.
+    def _task(self, number: int, scored: ScoredRows, kept: Kept, units: Ints) -> tuple[TaskScores, Ints]:
+        """What the scores of the ranked teams in a track show, and the units of the queries that have scores; kept as
+        for the board of the track.
         """
         column = self.columns(self.rules.measure)[number] or 0
         measure = scored.board.track.all_measures[column]
         scores = scored.kept_scores(measure, kept)
         queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
-        kept = kept.within(measure.full, number_of(queries))
-        every = [True] * len(scores)
-        return measured(scores[:, queries], scored.means(column), every, kept, bounded=measure.bounded), queries
+        kept, own = kept.within(measure.full, number_of(queries)), units_within(units, queries)
+        every, means = [True] * len(scores), scored.means(column)
+        task = measured(scores[:, queries], means, every, kept, bounded=measure.bounded, units=own)
+        return task, units[queries]
 
     def _placed(self, number: int, values: Floats) -> Floats:
         """[team, value]: those of the ranked teams, given those with a rank in a track; NaN for the others."""
@@ -236,20 +237,27 @@ class _Ranking:
         """As JSON, of each ranked team: the interval of its overall score, the range of its rank, and its tier."""
         if self.rules.tasks == "sample":
             return self._certain_of_sample()
-        tasks, queries = zip(*(self._task(number, of, of.kept(cache)) for number, of in enumerate(scored)), strict=True)
+        ids = [of.view.queries(of.basis.solution).ids for of in scored]
+        of_tracks = zip(scored, units_of(ids, [of.clusters for of in scored]), strict=True)
+        tasks, units = zip(
+            *(self._task(number, of, of.kept(cache), own) for number, (of, own) in enumerate(of_tracks)), strict=True
+        )
         totals = self.totals(self.scores(self.rules.measure)[:, : self.ranked])
         if self.rules.rule == "mean":
-            ids = [of.view.queries(of.basis.solution).ids for of in scored]
-            units = units_of([[own[query] for query in of.tolist()] for own, of in zip(ids, queries, strict=True)])
             scores = [self._placed(number, task.scores) for number, task in enumerate(tasks)]
             shares = np.array(self.rules.shares) / sum(self.rules.shares)
             intervals = np.stack([self._placed(number, task.intervals) for number, task in enumerate(tasks)])
             means = np.stack([means_of(each) for each in scores])
-            ends = intervals_of_sum(means, intervals, shares, correlations(scores, units))
+            joint = together(units)
+            ends = intervals_of_sum(means, intervals, shares, correlations(scores, joint))
+            for task in tasks:
+                ends = unless_few(ends, task.units)
             basis = [task.kept and task.kept.ranking for task in tasks]
             rows = tuple(json.dumps([row and row.entry and row.entry.digest for row in rows]) for rows in self.teams)
-            of_all = Kept(cache.arrays, ("overall", self.rules.recorded(), basis), rows[: self.ranked])
-            sums = weighted_sums(scores, units, shares)
+            of_all = Kept(
+                cache.arrays, ("overall", self.rules.recorded(), basis, *map(number_of, joint)), rows[: self.ranked]
+            )
+            sums = weighted_sums(scores, joint, shares)
             better = TaskScores(sums, totals, np.arange(self.ranked), FLIPS, kept=of_all).better
         else:
             above = [self._above(number, task) for number, task in enumerate(tasks)]
@@ -298,7 +306,7 @@ def overall_board(
 ) -> OverallBoard | None:
     """The overall ranking by the rules in force, given the public boards of all tracks; None without one.
 
-    Queries with the same id in several tracks are one unit.
+    Queries with the same id in several tracks are one unit, and so are those of a cluster.
     """
     rules = next((board.track.overall for board in boards if board.track.overall), None)
     by_name = {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +27,7 @@ from scorer.board.board import (
     Tier,
 )
 from scorer.files import code_digest
+from scorer.lists.slices import read_clusters
 from scorer.live.entry import rounded
 from scorer.measures import Measure
 from scorer.measures.matched import Bools, Floats, Ints, rows_at
@@ -43,13 +46,12 @@ from scorer.scoring.statistics.rankings import (
 )
 from scorer.scoring.statistics.resampling import (
     gain_of_choosing,
-    mean_intervals,
-    percentile_intervals,
     queries_needed,
-    resampled_means,
+    shown_intervals,
     smallest_differences,
     typical_difference,
 )
+from scorer.scoring.statistics.units import units_of, units_within
 from scorer.scoring.unjudged import mean_bounds
 from scorer.store.events import Basis
 from scorer.store.snapshot import Cache, Snapshot
@@ -100,13 +102,31 @@ class ScoredRows:
         """The queries that the scores of the board are means over."""
         return split_masks(self.flagged)[self.board.track.shown_split]
 
+    @cached_property
+    def clusters(self) -> tuple[str, ...] | None:
+        """[query]: its cluster; None without clusters."""
+        listed = self.board.track.clusters_path or self.board.track.clusters
+        return None if listed is None else read_clusters(listed, self.view.queries(self.basis.solution).ids)
+
+    @cached_property
+    def units(self) -> Ints | None:
+        """[query]: which queries belong together, by their clusters."""
+        if self.clusters is None:
+            return None
+        return units_of([self.view.queries(self.basis.solution).ids], [self.clusters])[0]
+
     def means(self, column: int) -> tuple[float | None, ...]:
         """The score of each row on a measure, as the board shows it."""
         return tuple(self.board.shown_scores(row.entry)[column] for row in self.rows)
 
     def kept(self, cache: Cache) -> Kept:
         digests = tuple(row.entry.digest for row in self.rows if row.entry)
-        return Kept(cache.arrays, (self.basis.solution, self.basis.matching), digests)
+        return Kept(cache.arrays, (self.basis.solution, self.basis.matching, *self._of_clusters), digests)
+
+    @property
+    def _of_clusters(self) -> tuple[str, ...]:
+        """What all depends on where there are clusters."""
+        return () if self.clusters is None else (hashlib.sha256(json.dumps(self.clusters).encode()).hexdigest(),)
 
     def scores(self, measures: Sequence[Measure], rows: Sequence[int] | None = None) -> list[Floats]:
         """[row, query]: the scores of some rows, or of all, on each of some measures, over all queries of the solution.
@@ -132,7 +152,7 @@ class ScoredRows:
             [row.entry.digest if row.entry else "", row.rank, row.preliminary_rank, row.baseline, mean]
             for row, mean in zip(self.rows, self.means(column), strict=True)
         ]
-        rules = [self.basis.solution, self.basis.matching, code_digest()]
+        rules = [self.basis.solution, self.basis.matching, code_digest(), *self._of_clusters]
         preliminary = split_masks(self.flagged)["preliminary"].digest
         shown = [self.mask.digest, preliminary, track.shows_queries, self.board.shows_both]
         return ["statistics", rules, track.all_measures[column].full, column == 0, track.statistics, shown, rows]
@@ -235,7 +255,8 @@ def _choices(scored: ScoredRows, kept: Kept) -> Sequence[Choice | None]:
         gains = []
         for place in places.tolist():
             by_digest = scored.view.scores(set(looks[chosen[place]]), scored.basis, [track.primary_measure])
-            gains.append([gain_of_choosing(np.array([scores[0][inside] for _, scores in by_digest]))])
+            of_entries = np.array([scores[0][inside] for _, scores in by_digest])
+            gains.append([gain_of_choosing(of_entries, units_within(scored.units, inside))])
         return np.array(gains)
 
     kept = replace(kept, rows=tuple(" ".join(looks[place]) for place in chosen))
@@ -345,7 +366,9 @@ def _of_means(scored: ScoredRows, columns: Sequence[int], kept: Kept) -> Mapping
 
     def computed(rows: Ints) -> Floats:
         of_measures = zip(scored.scores(measures, rows.tolist()), measures, strict=True)
-        return np.hstack([of_means(scores, scored.mask.inside, bounded=each.bounded) for scores, each in of_measures])
+        return np.hstack(
+            [of_means(scores, scored.mask.inside, scored.units, bounded=each.bounded) for scores, each in of_measures]
+        )
 
     if not measures:
         return {}
@@ -386,11 +409,12 @@ def measured(
     kept: Kept | None = None,
     *,
     bounded: bool = False,
+    units: Ints | None = None,
 ) -> TaskScores:
     """The analysis of the scores of rows, [row, query], given their means, rounded as the board shows them."""
     shown = np.array([math.nan if mean is None else mean for mean in means], dtype=np.float64)
     ranked = np.flatnonzero(is_ranked)
-    return TaskScores(scores, shown, ranked, sign_flips_of(len(ranked)), kept=kept, bounded=bounded)
+    return TaskScores(scores, shown, ranked, sign_flips_of(len(ranked)), kept=kept, bounded=bounded, units=units)
 
 
 def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Kept) -> MeasureStatistics:
@@ -403,7 +427,8 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
     queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
     kept = kept.within(measure.full, number_of(queries))
     is_ranked = [row.rank is not None for row in scored.rows]
-    task = measured(scores[:, queries], means, is_ranked, kept, bounded=measure.bounded)
+    units = units_within(scored.units, queries)
+    task = measured(scores[:, queries], means, is_ranked, kept, bounded=measure.bounded, units=units)
     ranked = [row for row in task.ranked.tolist() if means[row] is not None]
     of_ranking = None
     if len(ranked) == len(task.ranked) and (not column or track.statistics == "all"):
@@ -423,7 +448,7 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
     return MeasureStatistics(of_ranking, tuple(rows), of_pairs, shaken)
 
 
-def of_means(scores: Floats, inside: Bools, *, bounded: bool) -> Floats:
+def of_means(scores: Floats, inside: Bools, units: Ints | None, *, bounded: bool) -> Floats:
     """[row, value]: of each row, given its scores over all queries, [row, query], and whether they are in the mean.
 
     A number for the queries on which the measure is defined, the ends of the interval of the mean, and the bars of the
@@ -435,7 +460,7 @@ def of_means(scores: Floats, inside: Bools, *, bounded: bool) -> Floats:
     for number in np.unique(numbers):
         rows = np.flatnonzero(numbers == number)
         of_rows = scores[np.ix_(rows, np.flatnonzero(defined[rows[0]]))]
-        values[rows, 1:3] = mean_intervals(of_rows) if bounded else percentile_intervals(resampled_means(of_rows))
+        values[rows, 1:3] = shown_intervals(of_rows, units_within(units, defined[rows[0]]), bounded)
         values[rows, 3:] = [_histogram(row) for row in of_rows]
     values[:, 0] = numbers
     return values
@@ -453,7 +478,7 @@ def moves(scored: ScoredRows, scores: Floats, kept: Kept) -> ShakeUp | None:
     flagged, final_is_rest = scored.flagged, scored.board.track.final == "rest"
 
     def computed(rows: Ints) -> Floats:
-        return split_means(scores[rows], flagged, final_is_rest)
+        return split_means(scores[rows], flagged, final_is_rest, units=scored.units)
 
     kept = kept.within("moves", number_of(np.flatnonzero(flagged)), flagged.size, final_is_rest)
     by_chance = mean_moves(kept.values("means", 2 * (1 + SETS), computed))[1:]
@@ -468,7 +493,7 @@ def certainty(task: TaskScores, order: Sequence[int]) -> Certainty | None:
     """
     if len(task.ranked) < 2 or not task.queries:
         return None
-    smallest = smallest_differences(task.tests, task.queries)
+    smallest = smallest_differences(task.tests, task.clusters or task.queries)
     typical = typical_difference(smallest, task.tests)
     places = [int(np.searchsorted(task.ranked, row)) for row in order]
     return Certainty(
@@ -476,6 +501,7 @@ def certainty(task: TaskScores, order: Sequence[int]) -> Certainty | None:
         tiers=tuple(_tier(task, tier, smallest) for tier in tiers(ranks_of(task.means[task.ranked]), task.better)),
         separable_neighbours=sum(bool(task.better[above, below]) for above, below in pairwise(places)),
         smallest_difference=typical if math.isfinite(typical) else None,
+        clusters=task.clusters,
     )
 
 

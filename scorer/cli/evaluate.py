@@ -75,13 +75,18 @@ class FileOptions:
         "items to remove from the lists before ranks are assigned; self: the item that has the id of its query; "
         "FILE: those that a file lists for each query, in a format of submissions or as qrels; ./self: a file so named",
     )
+    clusters: str | None = option(
+        "--clusters FILE|PATTERN",
+        "queries that belong together, for intervals and tests: a file with lines query,cluster, or a pattern for ids, "
+        "where {cluster} is the cluster and * anything",
+    )
     solution_format: str | None = format_of("the solution's format", "--solution-format FORMAT", also=None)
     submission_format: str | None = format_of("the submissions' format")
 
     @property
     def policies(self) -> dict[str, Any]:
         """The rules of scoring, as `policies_named` takes them."""
-        return {name: getattr(self, name) for name in (*(setting.name for setting in POLICIES), "rel")}
+        return {name: getattr(self, name) for name in (*(setting.name for setting in POLICIES), "rel", "clusters")}
 
     def check_formats(self) -> None:
         """Raise WrongCallError if a format is unknown."""
@@ -227,6 +232,8 @@ def evaluate(
     from scorer.scoring.outcomes import split_masks
 
     printed.check()
+    if options.clusters is not None and printed.significance is None:
+        raise WrongCallError("--clusters: decides about differences; add --significance LEVEL")
     if not submissions:
         raise WrongCallError(challenge_hint(solution) or "the following arguments are required: submission")
     check_standard_input(solution, *submissions)

@@ -7,7 +7,19 @@ the solution has.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+CLUSTER = "{cluster}"
+"""The part of a pattern for ids of queries that is their cluster. Other parts are the same for all; * is anything."""
+
+
+def cluster_by(pattern: str, query: str) -> str:
+    """The cluster of a query by a pattern, the shortest that fits: 31 of 31_1 by {cluster}_*; its id if none fits."""
+    parts = (".*".join(map(re.escape, part.split("*"))) for part in pattern.split(CLUSTER, 1))
+    match = re.fullmatch("(.+?)".join(parts), query, re.DOTALL)
+    return match[1] if match else query
+
 
 NO_QUERY_KNOWN, OTHER_TRACK, SCORES_NOTHING, READ_AS = "no-query-known", "other-track", "scores-nothing", "read-as"
 ALL_EQUAL, EQUAL_SCORES, AS_TO_FORM, SAME_LISTS = "all-equal", "equal-scores", "as-to-form", "same-lists"

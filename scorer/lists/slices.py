@@ -1,4 +1,7 @@
-"""Slices: the queries of each label, as a language or a level of difficulty, from a file or a dict."""
+"""Slices, the queries of each label, as a language or a level of difficulty; clusters, queries that belong together.
+
+Both are from a file or a dict.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +16,22 @@ import numpy as np
 
 from scorer.errors import Findings, SolutionError
 from scorer.files import shown
+from scorer.lists import CLUSTER, cluster_by
 from scorer.lists.reading.blocks import UnreadableError, findings_about, open_bytes
 from scorer.measures.matched import Bools
 from scorer.wording import counted, one_line, quoted
 
-HEAD = ("query", "label")
-"""The names of the columns; a first line with them is no slice."""
+HEAD, _CLUSTERS_HEAD = ("query", "label"), ("query", "cluster")
+"""The names of the columns; a first line with them is no slice or cluster."""
 
 MOST_LABELS, LONGEST_LABEL = 50, 60
 """The number of slices, and of the characters of a label."""
 
 SliceSource = str | os.PathLike[str] | Mapping[str, Iterable[str]]
 """Slices: the path or URL of a file, or a dict label -> queries."""
+
+ClusterSource = str | os.PathLike[str] | Mapping[str, str]
+"""Clusters: the path or URL of a file, a pattern as in "{cluster}_*", or a dict query -> cluster."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +61,7 @@ def read_slices(listed: SliceSource, queries: Sequence[str]) -> tuple[Slice, ...
     slices: dict[str, Slice] = {}
     name = shown(listed) if isinstance(listed, str | os.PathLike) else "the slices"
     with findings_about(name, SolutionError) as findings:
-        for line, query, label in _rows(listed, findings):
+        for line, query, label in _rows(listed, findings, HEAD):
             if label not in slices and (label != one_line(label) or not 0 < len(label) <= LONGEST_LABEL):
                 expected = f"expected 1 to {LONGEST_LABEL} printable characters on one line"
                 findings.add(line, f"found the label {quoted(label)}; {expected}")
@@ -75,7 +82,29 @@ def read_slices(listed: SliceSource, queries: Sequence[str]) -> tuple[Slice, ...
     return tuple(slices.values())
 
 
-def _rows(listed: SliceSource, findings: Findings) -> Iterator[tuple[int, str, str]]:
+def read_clusters(listed: ClusterSource, queries: Sequence[str]) -> tuple[str, ...]:
+    """The cluster of each of these queries; one that is not listed has its own id.
+
+    Raises SolutionError, with all errors, if they cannot be read or are invalid, or no two queries have one cluster.
+    """
+    found: dict[str, str] = {}
+    name = shown(listed) if isinstance(listed, str | os.PathLike) else "the clusters"
+    with findings_about(name, SolutionError) as findings:
+        if isinstance(listed, str) and CLUSTER in listed:
+            found = {query: cluster_by(listed, query) for query in queries}
+        elif isinstance(listed, Mapping):
+            found = {str(query): str(cluster) for query, cluster in listed.items()}
+        else:
+            for line, query, cluster in _rows(listed, findings, _CLUSTERS_HEAD):
+                if found.setdefault(query, cluster) != cluster:
+                    findings.add(line, f"query {quoted(query)} is listed again with another cluster; list it once")
+        clusters = tuple(found.get(query, query) for query in queries)
+        if len(set(clusters)) == len(clusters) and not findings:
+            findings.add(0, "no two queries have the same cluster; expected clusters of queries that belong together")
+    return clusters
+
+
+def _rows(listed: SliceSource, findings: Findings, head: tuple[str, str]) -> Iterator[tuple[int, str, str]]:
     """Yield line, query and label of each row. Tabs separate columns if the first line has one, otherwise commas."""
     if isinstance(listed, Mapping):
         yield from ((0, str(query), str(label)) for label, queries in listed.items() for query in queries)
@@ -92,10 +121,10 @@ def _rows(listed: SliceSource, findings: Findings) -> Iterator[tuple[int, str, s
         rows = csv.reader(lines, strict=True)
     try:
         for row in rows:
-            if len(row) == len(HEAD):
-                if rows.line_num > 1 or tuple(row) != HEAD:
+            if len(row) == len(head):
+                if rows.line_num > 1 or tuple(row) != head:
                     yield rows.line_num, row[0], row[1].strip()
             elif row:
-                findings.add(rows.line_num, f"found {counted(len(row), 'column')}; expected 2: {' and '.join(HEAD)}")
+                findings.add(rows.line_num, f"found {counted(len(row), 'column')}; expected 2: {' and '.join(head)}")
     except csv.Error as error:
         raise UnreadableError(f"is not valid CSV ({error}); put ids with commas or quotes in double quotes") from error

@@ -135,6 +135,8 @@ def published_split(view: Snapshot, basis: Basis) -> SplitDocument | None:
     document = SplitDocument(
         version=VERSION, track=split.track, preliminary=share_text(split.preliminary), key_sha256=split.key_sha256
     )
+    if split.clusters:
+        document = document.model_copy(update={"clusters": split.clusters})
     if not is_revealed(view, split):
         return document
     ids, flags = view.queries(basis.solution).ids, view.flags(basis)

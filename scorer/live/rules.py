@@ -22,7 +22,7 @@ from scorer.wording import counted, one_line
 
 RULES = (
     *("list_length", "cutoffs", "primary", "decimals", "missing", "exclude", "ties", "unjudged", "equal_ranks"),
-    *("entry", "picks", "rows", "rows_per_team", "final", "trusted_times", "quota", "split", "baselines"),
+    *("entry", "picks", "rows", "rows_per_team", "final", "trusted_times", "quota", "split", "clusters", "baselines"),
     *("overall", "visibility", "solution_format", "submission_format"),
 )
 """The keys of a track that decide scores, ranks, or which entries count. Once they are committed or a phase has
@@ -42,6 +42,8 @@ def recorded_settings(track: Track, excluded: str | None = None) -> dict[str, An
         recorded["limits"] = limits
     if track.exclude is not None and excluded is not None:
         recorded["exclude"] = {"file": track.exclude, "sha256": excluded}
+    if track.clusters_path is not None:
+        del recorded["clusters"]  # only a pattern is a rule
     if split := split_of(track):
         recorded["split"]["key_sha256"] = split.key_sha256
     return recorded
@@ -79,6 +81,8 @@ def with_rules(track: Track, recorded: BasisBody) -> Track:
         rules["split"] = {**split, "key_file": track.split.key_file}  # where the key is, is no rule
     if isinstance(exclude := rules["exclude"], dict):
         rules["exclude"] = track.exclude if track.exclude not in (None, SELF) else exclude["file"]
+    if rules["clusters"] is None and track.clusters_path is not None:
+        rules["clusters"] = track.clusters
     try:
         return Track.model_validate(values | rules)
     except ValidationError as error:

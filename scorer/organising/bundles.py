@@ -79,7 +79,7 @@ def challenge_files(challenge: Challenge, moved: Portable, *, solutions: bool) -
     for track in challenge.tracks:
         files = {**public_lists(track), "key_file": track.key_path}
         if solutions:
-            files |= {"solution": track.solution_path, "slices": track.slices_path}
+            files |= {"solution": track.solution_path, "slices": track.slices_path, "clusters": track.clusters_path}
         for key, path in files.items():
             if isinstance(path, Path):
                 paths[moved.places[track.name, key]] = path

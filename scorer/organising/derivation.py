@@ -28,6 +28,7 @@ from scorer.board.site.pages import ARCHIVE, PLACE
 from scorer.errors import ScorerError
 from scorer.files.writing import temporary_folder
 from scorer.limits import MB, Limits, most_expanded
+from scorer.lists import CLUSTER
 from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS, commitments, receipt_text
 from scorer.live.now import Now, PublishedLog, submissions_of
 from scorer.live.rules import changed_names, committed_content
@@ -265,6 +266,7 @@ def _named(settings: str) -> dict[str, str]:
     paths: dict[str, str] = {}
     for name, table in tomllib.loads(settings)["tracks"].items():
         files = {key: table[key] for key in ("solution", *LISTS) if names_file(key, table.get(key))}
+        files |= {"clusters": table["clusters"]} if CLUSTER not in table.get("clusters", CLUSTER) else {}
         files |= {"split.key_file": table["split"].get("key_file", KEY_FILE)} if "split" in table else {}
         paths |= {f"tracks.{name}.{key}": normpath(place) for key, place in files.items()}
     return paths

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from scorer.errors import ChallengeError
+from scorer.lists.slices import read_clusters
 from scorer.live.now import Now
 from scorer.live.rules import is_committed
 from scorer.rules.phases import Extension, Phase, Phases, check_order, closing, duration_text, replace_end
@@ -188,6 +189,15 @@ def check_preliminary(track: Track, basis: Basis, queries: StoredQueries) -> Non
         check_split(track.name, int(queries.flagged.sum()), selected, len(queries.ids))
     check_stage(track, selected)
     check_ladder(track, selected)
+    if track.clusters is not None:
+        clusters = read_clusters(track.clusters_path or track.clusters, queries.ids)
+        flags = basis.flags(queries).tolist()
+        side = dict(zip(clusters, flags, strict=True))
+        if cut := [cluster for cluster, flag in zip(clusters, flags, strict=True) if flag != side[cluster]]:
+            raise ChallengeError(
+                f"tracks.{track.name}.clusters: the cluster {quoted(cut[0])} has preliminary queries and others; flag "
+                "all queries of a cluster in the solution, or none"
+            )
 
 
 def make_keys(challenge: Challenge) -> list[Path]:

@@ -148,7 +148,8 @@ def _files(challenge: Challenge, moved: Portable) -> tuple[dict[str, Content], M
     places = {key: place for key, place in moved.places.items() if key[1] not in ("submissions", "slices")}
     files = challenge_files(challenge, moved, solutions=True)
     for track in challenge.tracks:
-        for key, path in {**public_lists(track), "solution": track.solution_path}.items():
+        named = {**public_lists(track), "solution": track.solution_path, "clusters": track.clusters_path}
+        for key, path in named.items():
             if isinstance(path, Remote):
                 place = f"{OUTSIDE}/{track.name}/{key}/{path.name}"
                 places[track.name, key], files[f"{CHALLENGE}{place}"] = place, partial(content_of_file, path)

@@ -48,6 +48,7 @@ from scorer.rules.phases import Phase
 from scorer.scoring.analysis.compare import need_mean
 from scorer.scoring.analysis.kept import Task, TaskWords, number_of
 from scorer.scoring.outcomes import aggregated, split_masks
+from scorer.scoring.statistics.units import units_within
 from scorer.settings.tracks import STATIC, Challenge, Track
 from scorer.store.sidecar import Sidecar
 from scorer.store.snapshot import Cache, Snapshot, cache_key
@@ -238,6 +239,7 @@ def track_task(
         decimals=track.shown_decimals,
         measure=ranked_by.mean_name,
         bounded=ranked_by.bounded,
+        units=units_within(scored.units, np.flatnonzero(inside)[defined]),
         words=_WORDS,
         notes=_notes(track.shown_split, left_out),
         kept=kept.within(ranked_by.full, number_of(np.flatnonzero(inside)[defined])),

@@ -93,7 +93,7 @@ def _files_of_pages(challenge: Challenge) -> Iterator[AnyFile]:
     yield from (challenge.root / place for place in files_of_site(challenge.root))
     yield from (path for path in sorted(shipped_templates().rglob("*")) if path.is_file())
     for track in challenge.tracks:
-        yield from filter(None, (*public_lists(track).values(), track.key_path, track.slices_path))
+        yield from filter(None, (*public_lists(track).values(), track.key_path, track.slices_path, track.clusters_path))
 
 
 def _digest(path: AnyFile) -> str | None:

@@ -17,6 +17,7 @@ from typing import Annotated, ClassVar
 from pydantic import BeforeValidator, Field, PlainSerializer
 
 from scorer.errors import ChallengeError, os_errors_as
+from scorer.lists import cluster_by
 from scorer.record.events import SHA256
 from scorer.rules.tables import PathText, SettingsTable, valid
 from scorer.wording import counted
@@ -73,7 +74,7 @@ class QuerySplit:
     """Decides which queries of a track enter the preliminary scores.
 
     A query does if the HMAC-SHA256 of track and query with the key, as a number from 0 to 1, is below the share. So
-    each query is decided separately: a query that is dropped moves no other one.
+    each query is decided separately: a query that is dropped moves no other one. Those of a cluster stay together.
     """
 
     track: str
@@ -81,6 +82,8 @@ class QuerySplit:
     """The share; between 0 and 1."""
     key: bytes = field(repr=False)
     """32 secret bytes."""
+    clusters: str = ""
+    """The pattern of the clusters, which are selected in the place of queries; empty without clusters."""
 
     @property
     def key_sha256(self) -> str:
@@ -97,7 +100,8 @@ class QuerySplit:
         """For each query, whether it enters the preliminary scores."""
         prefix, threshold = self.track.encode() + b"\0", self.threshold
         # JSON can have lone surrogates in ids; surrogatepass keeps different ids different.
-        messages = (prefix + query.encode("utf-8", "surrogatepass") for query in queries)
+        units = (cluster_by(self.clusters, query) if self.clusters else query for query in queries)
+        messages = (prefix + unit.encode("utf-8", "surrogatepass") for unit in units)
         return [int.from_bytes(hmac.digest(self.key, message, "sha256")[:8], "big") < threshold for message in messages]
 
 

@@ -23,10 +23,10 @@ from scorer.lists.ranked_lists import Order, RankedDicts
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import take
 from scorer.lists.reading.blocks import reported
-from scorer.lists.slices import Slice, SliceSource, read_slices
+from scorer.lists.slices import ClusterSource, Slice, SliceSource, read_clusters, read_slices
 from scorer.lists.solution import Exclude, Solution, Source, excluded
 from scorer.measures import DEFAULT_MEASURES, Measure, parse, registry
-from scorer.measures.matched import Bools, Floats
+from scorer.measures.matched import Bools, Floats, Ints
 from scorer.measures.names import MeasureNames
 from scorer.options import (
     MISSING,
@@ -42,6 +42,7 @@ from scorer.options import (
     Unjudged,
 )
 from scorer.scoring.outcomes import Failed, Outcome, Rejected, Rules, Scored, aggregated_rows, check_gains
+from scorer.scoring.statistics.units import units_of, units_within
 from scorer.scoring.submission import score, score_parts
 from scorer.scoring.unjudged import mean_bounds
 from scorer.wording import SCORE_DECIMALS, Tabular, counted, quoted, suggestion
@@ -116,6 +117,7 @@ class Keywords(TypedDict, total=False):
     nothing_relevant: NothingRelevant
     unjudged: Unjudged
     exclude: Exclude | None
+    clusters: ClusterSource | None
     rel: float | None
     solution_format: str | None
     submission_format: str | None
@@ -131,6 +133,7 @@ class Options:
     nothing_relevant: NothingRelevant = "skip"
     unjudged: Unjudged = "nonrelevant"
     exclude: Exclude | None = None
+    clusters: ClusterSource | None = None
     rel: float | None = None
     solution_format: str | None = None
     submission_format: str | None = None
@@ -145,10 +148,10 @@ class Options:
         if rel is not None and not (isinstance(rel, Real) and math.isfinite(rel)):
             raise ValueError(f"rel is a finite number; found {self.rel!r}")
         policies["rel"] = "positive" if self.rel is None else shortest(float(self.rel))
-        if isinstance(self.exclude, str | os.PathLike):
-            policies["exclude"] = shown(self.exclude)
-        elif self.exclude is not None:
-            policies["exclude"] = "by query"
+        for name in ("exclude", "clusters"):
+            value = getattr(self, name)
+            if value is not None:
+                policies[name] = shown(value) if isinstance(value, str | os.PathLike) else "by query"
         return policies
 
 
@@ -208,13 +211,13 @@ class Evaluation(Tabular, Mapping[str, float]):
     variants: dict[str, str]
     """For each measure, its name with all parameters."""
 
-    def __init__(self, request: Request, scored: Scored, solution: Solution, *, per_query: bool = False) -> None:
+    def __init__(self, request: Request, scored: Scored, graded: Solution, per_query: bool, units: Ints | None) -> None:
         self._request, self._rows = request, request.rows
         self._means, self._bounds = scored.means(request.options.split), scored.bounds(request.options.split)
         self._scored, self._scores = scored, scored.scores
-        self._queries, self._per_query = solution.queries, per_query
+        self._queries, self._per_query, self._units = graded.queries, per_query, units
         self.counts, self.notes = scored.counts, scored.notes
-        for note in filter(None, (excluded_note(solution), solution.iterations.note(request.names.values()))):
+        for note in filter(None, (excluded_note(graded), graded.iterations.note(request.names.values()))):
             self.notes = Findings([Problem.of_form(0, note), *self.notes], self.notes.count + 1)
         self.policies, self.variants = dict(request.policies), dict(request.variants)
         if self._bounds is not None and not request.rules.tie_bounds:
@@ -236,6 +239,11 @@ class Evaluation(Tabular, Mapping[str, float]):
         """[query]: whether it is in the split."""
         return self._scored.inside(self._request.options.split)
 
+    @property
+    def units(self) -> Ints | None:
+        """[query]: the units of the queries of the split, by `clusters`; None where each query is a separate unit."""
+        return units_within(self._units, self._inside)
+
     def bounds(self) -> dict[str, tuple[float, float]] | None:
         """For each measure, the mean with ties in their worst and in their best order; None if not requested."""
         if self._bounds is None:
@@ -255,11 +263,10 @@ class Evaluation(Tabular, Mapping[str, float]):
 
         ends = {}
         for name, measure in self._request.names.items():
-            scores = self._scores[self._rows[name], self._inside]
-            scores = scores[~np.isnan(scores)][np.newaxis]
+            defined = self._inside & ~np.isnan(self._scores[self._rows[name]])
+            scores = self._scores[self._rows[name], defined][np.newaxis]
             if measure.kind.aggregation == "mean" and scores.size:
-                draws = None if measure.bounded else resampling.resampled_means(scores)
-                found = resampling.mean_intervals(scores) if draws is None else resampling.percentile_intervals(draws)
+                found = resampling.shown_intervals(scores, units_within(self._units, defined), measure.bounded)
                 ends[name] = float(found[0, 0]), float(found[0, 1])
         return ends
 
@@ -516,6 +523,9 @@ def evaluate(
     exclude
         The items to remove from lists before ranks are assigned: "self" for the item that has the id of its query, the
         path of a file with items for each query, or a dict query -> items.
+    clusters
+        Which queries belong together, such as the turns of a conversation, for intervals and tests: the path of a file
+        with lines query,cluster, a pattern for ids as in "{cluster}_*", or a dict query -> cluster.
     rel
         The lowest grade that counts as relevant, for all measures with such a threshold whose name does not set it;
         None: any grade above 0.
@@ -539,8 +549,8 @@ def evaluate(
     MeasureError
         A name is not that of a measure, or `ties` is "expected" and a measure has no formula for it.
     SolutionError, SubmissionError
-        The solution, the submission or the list of excluded items cannot be read or is invalid, or the solution has
-        grades that are too high for a measure. All errors are reported together.
+        The solution, the submission, the list of excluded items or the clusters cannot be read or is invalid, or the
+        solution has grades that are too high for a measure. All errors are reported together.
     SubmissionsError
         Some of several submissions cannot be read or are invalid; all were read. Also a SubmissionError.
 
@@ -565,9 +575,13 @@ def evaluate(
     graded.ideal.cached(("gains", graded.iterations.repeated.count, *scored), lambda: check_gains(graded, scored, path))
     if chosen.exclude is not None:
         graded = graded.with_parts(excluded=excluded(chosen.exclude))
+    units = None
+    if chosen.clusters is not None:
+        ids = graded.queries.to_pylist()
+        (units,) = units_of([ids], [read_clusters(chosen.clusters, ids)])
 
     def evaluated(source: Source) -> Evaluation:
-        return Evaluation(request, score_source(graded, source, request.rules), graded, per_query=per_query)
+        return Evaluation(request, score_source(graded, source, request.rules), graded, per_query, units)
 
     if submissions is None:
         return evaluated(submission)

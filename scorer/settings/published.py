@@ -45,8 +45,8 @@ class Portable:
     settings: bytes
     """Of challenge.toml."""
     places: Mapping[tuple[str, str], str]
-    """By the name of a track and "solution", "slices", "submissions", "key_file" or one of `LISTS`: the relative
-    path of the file or folder, with forward slashes. Those behind URLs are left out: they stay where they are."""
+    """By the name of a track and "solution", "slices", "clusters", "submissions", "key_file" or one of `LISTS`: the
+    relative path of the file or folder, with forward slashes. Those behind URLs are left out: they stay."""
 
 
 def portable(file: Path, challenge: Challenge) -> Portable:
@@ -107,6 +107,8 @@ def _paths(track: Track) -> Iterator[tuple[_Key, str]]:
         yield ("split", "key_file"), track.split.key_file
     if track.slices is not None:
         yield ("slices",), track.slices
+    if track.clusters is not None and track.clusters_path is not None:
+        yield ("clusters",), track.clusters
 
 
 def _inside(root: Path, path: str) -> str | None:

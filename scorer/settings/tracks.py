@@ -17,6 +17,7 @@ from scorer import options
 from scorer.errors import ChallengeError
 from scorer.files import Location, is_url
 from scorer.limits import Limits
+from scorer.lists import CLUSTER
 from scorer.measures import Measure, earlier, parse
 from scorer.rules.metadata import MetadataField
 from scorer.rules.overall import Overall
@@ -314,6 +315,9 @@ class Track(SettingsTable):
             else ""
         ),
         "judged_bounds": _bounds_wrong,
+        "clusters": lambda text, known: (
+            "is a file; split needs a pattern" if text and CLUSTER not in text and known.get("split") else ""
+        ),
         "baselines": lambda names, _: "names a team twice" if len(set(names)) < len(names) else "",
         "phases": _phases_wrong,
     }
@@ -354,6 +358,9 @@ class Track(SettingsTable):
     rows_per_team: int | None = Field(None, ge=1, description='a whole number from 1, with rows = "entry"')
     stage: options.Stage | None = Field(None, description=options.STAGE.allowed)
     split: KeySplit | None = Field(None, description="a table, as in split = {preliminary = 0.2}")
+    clusters: PathText | None = Field(
+        None, description=f'the path or URL of a file with lines query,cluster, or a pattern as in "{CLUSTER}_*"'
+    )
     final: options.FinalSplit = Field("all", description=options.FINAL_SPLIT.allowed)
     baselines: tuple[Filled, ...] = Field((), strict=False, description="names of teams, each once")
     phases: tuple[Phase, ...] = Field((), strict=False, description="tables, as in [[tracks.cold-start.phases]]")
@@ -518,6 +525,10 @@ class Track(SettingsTable):
         return None if self.slices is None else located_in(self.root, self.slices)
 
     @property
+    def clusters_path(self) -> Location | None:
+        return located_in(self.root, self.clusters) if self.clusters and CLUSTER not in self.clusters else None
+
+    @property
     def items_path(self) -> Location | None:
         return None if self.items is None else located_in(self.root, self.items)
 
@@ -558,6 +569,7 @@ def _site_errors(site: str, known: Mapping[str, Any]) -> Iterator[str]:
     for track in tracks:
         inside[f"the solution of {track.name}"] = track.solution_path
         inside[f"the slices of {track.name}"] = track.slices_path
+        inside[f"the clusters of {track.name}"] = track.clusters_path
         inside[f"the key of the split of {track.name}"] = track.key_path
     for what, place in inside.items():
         if isinstance(place, Path) and place.is_relative_to(folder):
@@ -649,7 +661,7 @@ def split_of(track: Track) -> QuerySplit | None:
     settings, path = track.split, track.key_path
     if settings is None or path is None:
         return None
-    split = QuerySplit(track.name, settings.preliminary, read_split_key(path))
+    split = QuerySplit(track.name, settings.preliminary, read_split_key(path), track.clusters or "")
     if settings.key_sha256 not in ("", split.key_sha256):
         raise ChallengeError(
             f"{path}: has a key with the SHA-256 {split.key_sha256}; expected that with the SHA-256 "

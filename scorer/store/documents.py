@@ -169,6 +169,8 @@ class SplitDocument(Document):
     )
     """The preliminary share."""
     key_sha256: Sha256
+    clusters: str = Field(default="", description="a pattern for ids as text")
+    """The key selects these clusters; empty: it selects queries."""
     key: Sha256 = ""
     """In hexadecimal; empty until it is revealed."""
     queries: SplitQueries | None = Field(default=None, description="an object with the lists preliminary and rest")

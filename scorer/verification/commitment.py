@@ -300,8 +300,10 @@ def _solution(document: CommitmentDocument, content: Mapping[str, Any], track: s
 def _split(document: CommitmentDocument, content: Mapping[str, Any], file: Path) -> Iterator[Verified]:
     """Whether the key and the share of a split are the committed ones, or an erratum changed them."""
     split = SplitDocument.read(file, read_document(file))
-    committed = content["tracks"].get(split.track, {}).get("split") or {}
-    for key, value, what in (("key_sha256", split.key_sha256, "key"), ("preliminary", split.preliminary, "share")):
+    track = content["tracks"].get(split.track, {})
+    committed = {**(track.get("split") or {}), "clusters": track.get("rules", {}).get("clusters") or ""}
+    stated = [("key_sha256", split.key_sha256, "key"), ("preliminary", split.preliminary, "share")]
+    for key, value, what in [*stated, *([("clusters", split.clusters, "pattern")] if split.clusters else [])]:
         changes = _errata(document, split.track, "split") if committed.get(key) != value else []
         yield _unchanged(f"{split.track}: the {what} of {file.name}", committed.get(key), value, changes)
 
@@ -326,14 +328,16 @@ def verified_split(
         yield compared("the SHA-256 of the key is that of the earlier copy", key_sha256 == published, differs)
     if earlier is not None:
         copy, values = read_document(earlier), document.values()
-        changed = (key for key in ("track", "preliminary", "key_sha256") if values[key] != copy.get(key))
+        changed = (
+            key for key in ("track", "preliminary", "key_sha256", "clusters") if values.get(key) != copy.get(key)
+        )
         yield Verified("track, share and SHA-256 of the key are those of the earlier copy", listed("changed:", changed))
     if not document.key:
         yield Verified("the key is revealed", "not revealed yet; the organiser publishes it after the challenge")
         return
     if document.queries is None:
         raise invalid(path, "queries", str(SplitDocument.model_fields["queries"].description))
-    split = QuerySplit(document.track, share(document.preliminary), bytes.fromhex(document.key))
+    split = QuerySplit(document.track, share(document.preliminary), bytes.fromhex(document.key), document.clusters)
     differs = f"its SHA-256 is {split.key_sha256}, not {published}"
     yield compared("the key has the published SHA-256", split.key_sha256 == published, differs)
     preliminary, rest = document.queries.preliminary, document.queries.rest

@@ -87,6 +87,7 @@ def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
         missing="zero",
         ties="trec",
         slices=None,
+        clusters=None,
         slices_public="end",
         unjudged="nonrelevant",
         judged_bounds=None,
@@ -154,8 +155,19 @@ def test_every_value_is_read(challenge_file: Write) -> None:
     read = json.loads(track.model_dump_json())
     assert {name: read[name] for name in values} == values
     others = {"name", "root", "title", "solution", "list_length", "cutoffs", "primary", "split", "phases", "quota"}
-    others |= {"picks", "late_board", "trusted_times", "overall", "metadata", "visibility", "judged_bounds", "limits"}
+    others |= {
+        "picks",
+        "late_board",
+        "trusted_times",
+        "overall",
+        "metadata",
+        "visibility",
+        "judged_bounds",
+        "limits",
+        "clusters",
+    }
     others |= {"publish_submissions", "has_earlier_names", "deciding_phase", "auto_decimals", "viewer", "hidden"}
+    others |= {"clusters"}
     assert type(track).model_fields.keys() - values.keys() == others
 
 
@@ -282,10 +294,10 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
         (
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
-            "exclude, submissions, ignore, file_names, list_length, cutoffs, primary, measures, decimals, missing, "
-            "ties, unjudged, judged_bounds, equal_ranks, entry, picks, rows, rows_per_team, stage, split, final, "
-            "baselines, phases, late_board, trusted_times, quota, per_query, statistics, slices, slices_public, "
-            "reveal_solution, solution_format, submission_format",
+            "exclude, submissions, ignore, file_names, list_length, cutoffs, primary, measures, decimals, "
+            "missing, ties, unjudged, judged_bounds, equal_ranks, entry, picks, rows, rows_per_team, stage, "
+            "split, clusters, final, baselines, phases, late_board, trusted_times, quota, per_query, statistics, "
+            "slices, slices_public, reveal_solution, solution_format, submission_format",
         ),
     ],
 )

@@ -116,9 +116,9 @@ def _row(pair: Pair, decimals: int, *, several: bool) -> list[CellValue | Cell]:
 
 def _heading(comparison: Comparison) -> str:
     """The means and what they are over."""
-    words, analysis = comparison.analysis.task.words, comparison.analysis
+    analysis = comparison.analysis
     decimals = decimals_of(analysis)
-    lines = [f"{printable(comparison.measure)} over {counted(len(analysis.task.cases), words.case, words.cases)}:"]
+    lines = [f"{printable(comparison.measure)} over {analysis.cases}:"]
     lines += [
         f"  {decimal_text(value, decimals)}  {printable(submission)}" for submission, value in comparison.means.items()
     ]

@@ -444,6 +444,7 @@ def _statistics(board: Board, column: int) -> dict[str, Any]:
         return {"teams": teams} if column and teams else {}
     return {
         "queries": certainty.queries,
+        **({} if certainty.clusters is None else {"clusters": certainty.clusters}),
         "smallest_difference": rounded(certainty.smallest_difference, decimals),
         "separable_neighbours": certainty.separable_neighbours,
         "tiers": [[board.rows[row].slug for row in tier.rows] for tier in certainty.tiers],

@@ -77,13 +77,12 @@ def task_sections(analysis: TaskAnalysis) -> list[Section]:
 def _ranking(analysis: TaskAnalysis) -> Iterator[_Block]:
     task, words = analysis.task, analysis.task.words
     algorithms = counted(len(analysis.names), words.algorithm, words.algorithms)
-    cases = counted(len(task.cases), words.case, words.cases)
     of = f" of {task.measure}" if task.measure else ""
     better = "larger" if task.larger_is_better else "smaller"
     verb = "is" if len(analysis.names) == 1 else "are"
     rounding = "" if task.decimals is None else f", rounded to {counted(task.decimals, 'decimal')}"
     yield (
-        f"{algorithms} {verb} ranked by the mean{of} over {cases}{rounding}; {better} values are better. "
+        f"{algorithms} {verb} ranked by the mean{of} over {analysis.cases}{rounding}; {better} values are better. "
         f"{words.algorithms.capitalize()} with equal means share a rank."
     )
     yield from task.notes
@@ -156,7 +155,7 @@ def _certainty_sentence(analysis: TaskAnalysis) -> str:
 
 
 def _certainty(analysis: TaskAnalysis) -> Iterator[_Block]:
-    task, words = analysis.task, analysis.task.words
+    words = analysis.task.words
     yield _certainty_sentence(analysis)
     if len(analysis.names) == 1:
         return
@@ -181,7 +180,7 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[_Block]:
     if math.isfinite(analysis.smallest_difference):
         smallest = decimal_text(analysis.smallest_difference, decimals_of(analysis))
         yield (
-            f"With these {counted(len(task.cases), words.case, words.cases)}, a difference between two means is "
+            f"With these {analysis.cases}, a difference between two means is "
             f"significant from about {smallest} (the median over all pairs)."
         )
     count, separable = len(analysis.names), int(analysis.better.sum())

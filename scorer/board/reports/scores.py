@@ -171,11 +171,12 @@ def _note(report: ScoreReport) -> str:
         return ""
     from scorer.scoring.statistics.paired_tests import rounds_needed  # noqa: PLC0415 (as below)
 
+    of = "clusters of " if "clusters" in report.policies else ""
     further = " (after z come a2, b2, ...)" if len(report.submissions) > len(ascii_lowercase) else ""
     return (
         f"letters{further}: significantly higher than the submission of that letter, at the level "
         f"{report.significance:g}; "
-        f"two-sided paired randomisation test over the queries "
+        f"two-sided paired randomisation test over the {of}queries "
         f"({rounds_needed(len(report.submissions), report.significance):,} rounds), "
         "Holm's correction over the pairs of each measure"
     )
@@ -191,11 +192,15 @@ def _comparisons(report: ScoreReport) -> Mapping[str, Floats]:
         rounds_needed,
     )
 
-    rounds = rounds_needed(len(report.submissions), report.significance)
+    rounds, (_, first) = rounds_needed(len(report.submissions), report.significance), report.submissions[0]
     by_query = [list(evaluation.by_query().values()) for _, evaluation in report.submissions]
     return {
         name: holm_matrix(
-            randomisation(np.array([[query[name] for query in scores] for scores in by_query], dtype=float), rounds),
+            randomisation(
+                np.array([[query[name] for query in scores] for scores in by_query], dtype=float),
+                rounds,
+                units=first.units,
+            ),
             ordered=False,
         )
         for name, measure in report.measures.items()

@@ -145,7 +145,7 @@ def report(
         As for `compare`.
     tukey
         Whether to add the randomised Tukey HSD test, which takes longer.
-    split, missing, ties, nothing_relevant, unjudged, exclude, rel, solution_format, submission_format
+    split, missing, ties, nothing_relevant, unjudged, exclude, clusters, rel, solution_format, submission_format
         As for `evaluate`.
 
     Returns

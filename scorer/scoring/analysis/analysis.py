@@ -37,6 +37,7 @@ from scorer.scoring.statistics.rankings import (
     means as means_of,
 )
 from scorer.scoring.statistics.resampling import smallest_differences, typical_difference
+from scorer.wording import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,13 @@ class TaskAnalysis:
         return self.task.algorithms
 
     @property
+    def cases(self) -> str:
+        """How many cases there are, and in how many clusters."""
+        number, words = self.scores.clusters, self.task.words
+        cases = counted(len(self.task.cases), words.case, words.cases)
+        return cases if number is None else f"{cases} in {counted(number, 'cluster')}"
+
+    @property
     def separable_from_leader(self) -> Bools:
         """[algorithm]: whether it is significantly worse than the leader of its tier."""
         return separable_from_leaders(self.tiers, self.better)
@@ -168,6 +176,7 @@ def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
         settings.seed,
         task.kept,
         task.bounded,
+        task.units,
     )
     flips, above, better = scores.tests, scores.above, scores.better
     tested = tested_pairs(count, all_pairs=settings.all_pairs)
@@ -181,12 +190,14 @@ def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
         agreement=agreements(rules),
         tested=tested,
         tests=tests,
-        tukey=randomised_tukey(task.scores, seed=settings.seed) if settings.tukey else None,
+        tukey=randomised_tukey(task.scores, seed=settings.seed, units=task.units) if settings.tukey else None,
         better=better,
         ranges=rank_ranges(flips.better_marginally() & above, flips.worse_marginally() & above.T),
         simultaneous=rank_ranges(better),
         tiers=tuple(map(tuple, tiers(rules["mean"].ranks, better))),
-        smallest_difference=typical_difference(smallest_differences(flips, int(flips.queries.min())), flips),
+        smallest_difference=typical_difference(
+            smallest_differences(flips, scores.clusters or int(flips.queries.min())), flips
+        ),
         resampling=resampling_of(task, scores, rules["mean"].ranks),
     )
 
@@ -337,6 +348,7 @@ def task_document(analysis: TaskAnalysis) -> AnalysisDocument:
     return {
         "task": analysis.task.name,
         "cases": len(analysis.task.cases),
+        **({} if analysis.scores.clusters is None else {"clusters": analysis.scores.clusters}),
         "algorithms": list(names),
         "rules": {rule: _ranking(names, ranking) for rule, ranking in analysis.rules.items()},
         "pairwise": {

@@ -35,6 +35,7 @@ from scorer.scoring.statistics.paired_tests import (
     queries_for,
     smallest_shown,
 )
+from scorer.scoring.statistics.units import units_within, values_of_units
 from scorer.wording import Tabular, counted, html_table, quoted
 
 if TYPE_CHECKING:
@@ -176,11 +177,14 @@ class Comparison(Tabular):
         level, scores = LEVEL / max(len(self.pairs), 1), dict(zip(self.names, self.analysis.scores.scores, strict=True))
         found = []
         for pair in self.pairs:
-            differences = scores[pair.first] - scores[pair.second]
-            _, deviation, queries = (float(each[0]) for each in moments(differences[None]))
-            smallest = smallest_shown(deviation, int(queries), level)
+            differences = (scores[pair.first] - scores[pair.second])[None]
+            of_units = values_of_units(differences, self.analysis.task.units)
+            _, deviation, units = (float(each[0]) for each in moments(of_units))
+            smallest = smallest_shown(deviation, int(units), level)
             wanted = pair.difference if difference is None else difference
             needed = queries_for(wanted, deviation, level)
+            if of_units is not differences and not math.isnan(needed):
+                needed = math.ceil(needed * np.isfinite(differences).sum() / units)
             found.append(Power(pair.first, pair.second, deviation, smallest, wanted, needed))
         return tuple(found)
 
@@ -321,7 +325,7 @@ def compare(
     margin
         By how much a submission may be worse, for `Pair.is_not_worse`; without `against`, the first submission is
         compared with each other one.
-    split, missing, ties, nothing_relevant, unjudged, exclude, rel, solution_format, submission_format
+    split, missing, ties, nothing_relevant, unjudged, exclude, clusters, rel, solution_format, submission_format
         As for `evaluate`.
 
     Returns
@@ -405,13 +409,14 @@ def tasks_of_slices(task: Task, slices: Sequence[Slice], queries: Sequence[str])
     parts, left_out = [], []
     for part in slices:
         cases = tuple(case for case, place in zip(task.cases, places, strict=True) if part.inside[place])
+        units = units_within(task.units, part.inside[places])
         values = task.values[:, part.inside[places]]
         if np.isnan(values).all(axis=1).any():
             left_out.append(f"The slice {quoted(part.label)} is left out: a submission has no score on its queries.")
         else:
             means = task.means and tuple(round(aggregated(row, "mean"), task.decimals) for row in values)
             name = f"{task.name}, {part.label}"
-            parts.append(replace(task, name=name, cases=cases, values=values, means=means, kept=None))
+            parts.append(replace(task, name=name, cases=cases, values=values, means=means, units=units, kept=None))
     return [replace(task, notes=(*task.notes, *left_out)), *parts]
 
 
@@ -434,6 +439,7 @@ def need_mean(measure: Measure) -> None:
 
 def task_of(evaluations: Mapping[str, Evaluation], name: str, measure: Measure) -> Task:
     """Return the scores of submissions as a task. Queries for which all are undefined are left out."""
+    first = next(iter(evaluations.values()))
     by_query = [list(evaluation.by_query().items()) for evaluation in evaluations.values()]
     cases = tuple(query for query, _ in by_query[0])
     values = np.array([[scores[name] for _, scores in each] for each in by_query], dtype=np.float64)
@@ -448,6 +454,7 @@ def task_of(evaluations: Mapping[str, Evaluation], name: str, measure: Measure) 
         values=values[:, defined],
         measure=measure.mean_name,
         bounded=measure.bounded,
+        units=units_within(first.units, defined),
         words=_WORDS,
     )
 

@@ -18,6 +18,7 @@ from scorer.files import code_digest
 from scorer.measures.matched import Floats, Ints
 from scorer.scoring.statistics import blocks
 from scorer.scoring.statistics.all_pairs import AllPairs, Change
+from scorer.scoring.statistics.units import units_within
 from scorer.wording import counted, quoted
 
 _KEY_FLOATS = 4
@@ -230,6 +231,8 @@ class Task:
     """The measure of the values; empty if it is not known."""
     bounded: bool = False
     """Whether all values are in [0, 1], as the measure has it."""
+    units: Ints | None = None
+    """[case]: which cases belong together, by `units.units_within`."""
     words: TaskWords = TaskWords()
     notes: tuple[str, ...] = ()
     """Sentences about the data, such as what is missing."""
@@ -293,4 +296,5 @@ def without_missing(task: Task, na: Na) -> Task:
         f"with a value, and two {words.algorithms} are compared on the {words.cases} that both have."
     )
     cases = tuple(name for name, is_kept in zip(task.cases, kept, strict=True) if is_kept)
-    return replace(task, values=task.values[:, kept], cases=cases, notes=(*task.notes, note))
+    units = units_within(task.units, kept)
+    return replace(task, values=task.values[:, kept], cases=cases, units=units, notes=(*task.notes, note))

@@ -14,10 +14,11 @@ import numpy as np
 
 from scorer.measures.matched import Bools, Floats, Ints, rows_at
 from scorer.options import LEVEL, RESAMPLES, SEED
-from scorer.scoring.analysis.kept import ExtremeQuery, Kept, Task
+from scorer.scoring.analysis.kept import ExtremeQuery, Kept, Task, number_of
 from scorer.scoring.statistics import blocks, in_threads, resampling
 from scorer.scoring.statistics.paired_tests import holm_matrix, outcomes, t_test, wilcoxon_greater
 from scorer.scoring.statistics.rankings import means as means_of
+from scorer.scoring.statistics.units import sums_of_units, unless_few, values_of_units
 
 MOST_FLIPS = 100_000
 """The largest number of random sign flips of the randomisation test."""
@@ -65,6 +66,8 @@ class TaskScores:
     """What is kept of rows and pairs from one ranking to the next; None: nothing is."""
     bounded: bool = False
     """Whether all scores are in [0, 1]."""
+    units: Ints | None = None
+    """[query]: which queries belong together, by `units.units_within`: draws, signs and intervals are of these."""
 
     @cached_property
     def is_complete(self) -> bool:
@@ -76,7 +79,7 @@ class TaskScores:
         """[row, resample]: the means over the resamples."""
 
         def means(rows: Ints) -> Floats:
-            return resampling.resampled_means(self.scores[rows], self.resamples, self.seed).T
+            return resampling.resampled_means(self.scores[rows], self.resamples, self.seed, self.units).T
 
         return self._values("means", self.resamples, means)
 
@@ -85,7 +88,7 @@ class TaskScores:
         """[row, 2]: the percentile intervals of the means."""
 
         def intervals(rows: Ints) -> Floats:
-            return resampling.percentile_intervals(rows_at(self.resampled, rows).T)
+            return unless_few(resampling.percentile_intervals(rows_at(self.resampled, rows).T), self.units)
 
         return self._values(f"percentile of {self.resamples}", 2, intervals)
 
@@ -94,14 +97,15 @@ class TaskScores:
         """[row, 2]: the intervals of the means that are shown."""
         if not self.bounded:
             return self.percentile
-        return self._values("intervals", 2, lambda rows: resampling.mean_intervals(self.scores[rows]))
+        return self._values("intervals", 2, lambda rows: resampling.mean_intervals(self.scores[rows], units=self.units))
 
     @cached_property
     def bca(self) -> Floats:
         """[row, 2]: the bias-corrected and accelerated intervals of the means."""
 
         def intervals(rows: Ints) -> Floats:
-            return resampling.bca_intervals(rows_at(self.resampled, rows).T, self.scores[rows])
+            values = values_of_units(self.scores[rows], self.units)
+            return unless_few(resampling.bca_intervals(rows_at(self.resampled, rows).T, values), self.units)
 
         return self._values(f"bca of {self.resamples}", 2, intervals)
 
@@ -114,7 +118,7 @@ class TaskScores:
 
         def in_one(rows: Ints) -> Floats:
             """[row, value]: the flipped sums, the observed sum and the absolute sum."""
-            sums = resampling.Sums.of(self.scores[rows], flips, self.seed)
+            sums = resampling.Sums.of(sums_of_units(self.scores[rows], self.units), flips, self.seed)
             return np.column_stack([sums.flipped, sums.observed, sums.absolute])
 
         values = self._values(_SUMS, flips + 2, in_one)
@@ -123,7 +127,8 @@ class TaskScores:
     @cached_property
     def _kept(self) -> Kept | None:
         """What is kept of rows that are all complete; None: nothing is, or what a row has depends on the others."""
-        return self.kept.within(self.seed) if self.kept is not None and self.is_complete else None
+        own = () if self.units is None else (number_of(self.units),)
+        return self.kept.within(self.seed, *own) if self.kept is not None and self.is_complete else None
 
     def _values(self, what: str, width: int, compute: Callable[[Ints], Floats]) -> Floats:
         """[row, value]: kept or computed."""
@@ -140,7 +145,8 @@ class TaskScores:
     def p_values(self, first: Ints, second: Ints) -> Floats:
         """Return the p-values of the randomisation test of pairs of rows, [pair]."""
         if not self.is_complete:
-            return resampling.pair_p_values(self.scores[first] - self.scores[second], self.flips, self.seed)
+            differences = sums_of_units(self.scores[first] - self.scores[second], self.units)
+            return resampling.pair_p_values(differences, self.flips, self.seed)
 
         def computed(rows: Ints, others: Ints) -> Floats:
             return resampling.p_values_of_sums(self.sums.with_flips(self.flips), rows, others)[:, None]
@@ -152,7 +158,8 @@ class TaskScores:
         """Of all pairs of ranked rows."""
         scores = rows_at(self.scores, self.ranked)
         if not self.is_complete:
-            return resampling.sign_flips(scores, seed=self.seed)
+            return resampling.sign_flips(scores, seed=self.seed, units=self.units)
+        scores = sums_of_units(scores, self.units)
         sums = self.sums.with_flips(resampling.FLIPS).of_rows(self.ranked)
         if self._kept is None or resampling.unit_of(scores) != 1:
             return resampling.sign_flips(scores, seed=self.seed, sums=sums)
@@ -176,6 +183,12 @@ class TaskScores:
         """How many queries have a score for every ranked row."""
         return int((~np.isnan(rows_at(self.scores, self.ranked)).any(axis=0)).sum())
 
+    @cached_property
+    def clusters(self) -> int | None:
+        """How many units these queries belong to; None where each is a separate unit."""
+        lacks = np.isnan(rows_at(self.scores, self.ranked)).any(axis=0)
+        return None if self.units is None else len(np.unique(self.units[~lacks]))
+
     def differences(self, first: Ints, second: Ints) -> Differences:
         """Return the differences of pairs of rows, first minus second."""
         values = self.of_pairs("differences", 6, first, second, self._differences)
@@ -186,7 +199,7 @@ class TaskScores:
 
         def of_block(block: slice) -> Floats:
             differences = self.scores[first[block]] - self.scores[second[block]]
-            intervals = resampling.difference_intervals(differences, bounded=self.bounded)
+            intervals = resampling.difference_intervals(differences, bounded=self.bounded, units=self.units)
             return np.column_stack([means_of(differences), intervals, outcomes(differences)])
 
         return np.concatenate(in_threads(of_block, blocks(max(len(first), 1), _AT_ONCE)))
@@ -316,12 +329,13 @@ def _p_values(task: TaskScores, tested: Bools) -> dict[str, Floats]:
     first, second = np.nonzero(np.triu(tested))
     p_values = {name: np.full(tested.shape, np.nan) for name in (ONE_SIDED, "t", "randomisation")}
     if tested.sum() == tested.size - len(tested):
-        p_values |= {ONE_SIDED: wilcoxon_greater(scores), "t": t_test(scores)}
+        p_values |= {ONE_SIDED: wilcoxon_greater(scores, task.units), "t": t_test(scores, task.units)}
     else:
 
         def computed(rows: Ints, others: Ints) -> Floats:
             pairs = [scores[[i, j]] for i, j in zip(rows.tolist(), others.tolist(), strict=True)]
-            return np.array([[*wilcoxon_greater(pair)[[0, 1], [1, 0]], t_test(pair)[0, 1]] for pair in pairs])
+            own = task.units
+            return np.array([[*wilcoxon_greater(pair, own)[[0, 1], [1, 0]], t_test(pair, own)[0, 1]] for pair in pairs])
 
         better, worse, either = task.of_pairs("tests", 3, first, second, computed).T
         p_values[ONE_SIDED][first, second], p_values[ONE_SIDED][second, first] = better, worse

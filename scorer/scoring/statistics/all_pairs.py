@@ -15,6 +15,7 @@ import numpy as np
 
 from scorer.measures.matched import Floats, Ints, ratio
 from scorer.scoring.statistics import blocks, in_threads
+from scorer.scoring.statistics.units import sums_of_units
 
 EQUAL_WITHIN = 1e-12
 """Two numbers that differ by at most this share of what they are computed from count as equal."""
@@ -176,16 +177,16 @@ def _without(largest: Floats, gone: Floats, inverse_of_gone: Floats, sums: Float
     return largest
 
 
-def sizes(scores: Floats) -> Floats:
+def sizes(scores: Floats, units: Ints | None = None) -> Floats:
     """Return sqrt(sum d^2) of all pairs, [i, j], over the queries with scores of both; 0 where they differ by rounding
-    only. `scores` are [submission, query], NaN where undefined.
+    only. `scores` are [submission, query], NaN where undefined; d are the sums of the differences of each of the units.
     """
     found, norms = np.zeros((len(scores), len(scores))), _norms(np.nan_to_num(scores))
     lack_any = bool(np.isnan(scores).any())
     for i in range(len(scores) - 1):
         later = slice(i + 1, None)
         differences = scores[i] - scores[later]
-        differences = np.nan_to_num(differences) if lack_any else differences
+        differences = sums_of_units(np.nan_to_num(differences) if lack_any else differences, units)
         found[i, later] = found[later, i] = _sizes(differences, norms[i] + norms[later])
     return found
 

@@ -15,22 +15,23 @@ from scorer.options import SEED
 from scorer.scoring.statistics import in_threads, special
 from scorer.scoring.statistics.all_pairs import EQUAL_WITHIN, magnitude
 from scorer.scoring.statistics.resampling import FLIPS, PairSums, random_signs
+from scorer.scoring.statistics.units import number_of_units, sums_of_units, units_within, values_of_units
 
 
-def wilcoxon_greater(scores: Floats) -> Floats:
+def wilcoxon_greater(scores: Floats, units: Ints | None = None) -> Floats:
     """Return one-sided p-values of Wilcoxon's signed rank test, [i, j]: i better than j.
 
     As R's `wilcox.test(paired=TRUE, alternative="greater", exact=FALSE)`: queries without a difference are left out,
     equal differences share their mean rank, and the normal distribution approximates that of the sum of ranks, with a
     continuity correction of 0.5. Differences are equal if their floats are. NaN on the diagonal, and where no query has
-    a difference. Sources: Wilcoxon, Individual Comparisons by Ranking Methods, 1945; Pratt and Gibbons, Concepts of
-    Nonparametric Theory, 1981.
+    a difference. With `units`, [query], it is about the sums of their differences. Sources: Wilcoxon, Individual
+    Comparisons by Ranking Methods, 1945; Pratt and Gibbons, Concepts of Nonparametric Theory, 1981.
     """
     count = len(scores)
 
     def row(i: int) -> Floats:
         """[2, later submission]: the p-values of i better than the later ones, and of these better than i."""
-        return np.array([_signed_rank(scores[i] - other) for other in scores[i + 1 :]]).reshape(-1, 2).T
+        return np.array([*map(_signed_rank, sums_of_units(scores[i] - scores[i + 1 :], units))]).reshape(-1, 2).T
 
     p_values = np.full((count, count), np.nan)
     for i, (better, worse) in enumerate(in_threads(row, range(count))):
@@ -58,8 +59,10 @@ def _signed_rank(differences: Floats) -> tuple[float, float]:
     return float(special().ndtr(-(above - 0.5) / deviation)), float(special().ndtr(-(-above - 0.5) / deviation))
 
 
-def t_test(scores: Floats) -> Floats:
+def t_test(scores: Floats, units: Ints | None = None) -> Floats:
     """Return two-sided p-values of the paired t-test, [i, j] (Student, The Probable Error of a Mean, 1908).
+
+    With `units`, [query], the standard error is that of the mean of units.
 
     NaN on the diagonal, for fewer than two queries, and where all differences are equal.
     """
@@ -67,10 +70,10 @@ def t_test(scores: Floats) -> Floats:
     p_values = np.full((count, count), np.nan)
     for i in range(count - 1):
         differences = scores[i] - scores[i + 1 :]
-        mean, deviation, queries = moments(differences)
+        mean, deviation, queries = moments(values_of_units(differences, units))
         with np.errstate(invalid="ignore", divide="ignore"):
             t = mean / (deviation / np.sqrt(queries))
-            found = 2 * special().stdtr(queries - 1, -np.abs(t))
+            found = 2 * special().stdtr(number_of_units(differences, units) - 1, -np.abs(t))
         p_values[i, i + 1 :] = p_values[i + 1 :, i] = np.where(deviation > 0, found, np.nan)
     return p_values
 
@@ -94,20 +97,21 @@ def moments(differences: Floats) -> tuple[Floats, Floats, Floats]:
     return mean * unit, np.where(constant, 0.0, deviation * unit), queries
 
 
-def randomisation(scores: Floats, flips: int = FLIPS, seed: int = SEED) -> Floats:
+def randomisation(scores: Floats, flips: int = FLIPS, seed: int = SEED, units: Ints | None = None) -> Floats:
     """Return two-sided p-values of the paired randomisation test, [i, j], in (0, 1].
 
     The p-value is the share of random signs whose sum is at least as far from 0 as the observed sum. The observed signs
     count as one more draw, so the smallest p-value is 1 / (flips + 1). 1 where no query has a difference; NaN on the
-    diagonal. Sources: Fisher, The Design of Experiments, 1935; for retrieval: Smucker, Allan and Carterette, A
-    Comparison of Statistical Significance Tests for Information Retrieval Evaluation, 2007.
+    diagonal. The queries of a unit, [query], have one sign. Sources: Fisher, The Design of Experiments, 1935; for
+    retrieval: Smucker, Allan and Carterette, A Comparison of Statistical Significance Tests for Information Retrieval
+    Evaluation, 2007.
     """
     count, queries = scores.shape
     pairs = PairSums(scores)
     bound = np.abs(pairs.observed()) - pairs.rounding()
     # Above the diagonal, the flips that reach the observed sum.
     counts = np.zeros((count, count), dtype=np.int64)
-    for _, signs in random_signs(flips, queries, seed):
+    for _, signs in random_signs(flips, queries, seed, units):
         for i, later, values in pairs.rows(signs):
             counts[i, later] += (np.abs(values, out=values) >= bound[i, later, None]).sum(axis=1)
     p_values = (counts + counts.T + 1) / (flips + 1)
@@ -146,18 +150,22 @@ _CHUNK = 1 << 20
 """The number of permuted scores that are in memory at a time, in each thread."""
 
 
-def randomised_tukey(scores: Floats, permutations: int = PERMUTATIONS, seed: int = SEED) -> Floats:
+def randomised_tukey(
+    scores: Floats, permutations: int = PERMUTATIONS, seed: int = SEED, units: Ints | None = None
+) -> Floats:
     """Return two-sided p-values of the randomised Tukey HSD test, [i, j], adjusted for all pairs.
 
     Under the null hypothesis that all submissions are equal, the scores of a query could belong to the submissions in
     any order. A difference of means is compared with the range of all means after such permutations; the observed order
     counts as one more. Sums are over the same queries for all submissions: submissions without any score are left out,
-    and then queries that lack a score. NaN on the diagonal, and for pairs with a submission without any score. Source:
-    Carterette, Multiple Testing in Statistical Analysis of Systems-Based Information Retrieval Experiments, 2012.
+    and then queries that lack a score. The queries of a unit, [query], have one order. NaN on the diagonal, and for
+    pairs with a submission without any score. Source: Carterette, Multiple Testing in Statistical Analysis of
+    Systems-Based Information Retrieval Experiments, 2012.
     """
     tested = ~np.isnan(scores).all(axis=1)
     complete = scores[tested]
-    complete = complete[:, ~np.isnan(complete).any(axis=0)]
+    defined = np.atleast_1d(~np.isnan(complete).any(axis=0))
+    complete = sums_of_units(complete[:, defined], units_within(units, defined))
     found = np.full((len(scores), len(scores)), np.nan)
     if not complete.size:
         found[np.ix_(tested, tested)] = 1.0

@@ -90,22 +90,31 @@ _CHUNK = 1 << 21
 """The number of random numbers that are in memory at a time."""
 
 
-def split_means(scores: Floats, preliminary: Bools, final_is_rest: bool, sets: int = SETS, seed: int = SEED) -> Floats:
+def split_means(
+    scores: Floats,
+    preliminary: Bools,
+    final_is_rest: bool,
+    sets: int = SETS,
+    seed: int = SEED,
+    units: Ints | None = None,
+) -> Floats:
     """Return the means over the preliminary queries and over the final ones, and over those of random sets.
 
     [submission, 2 * (1 + sets)]: the preliminary mean, those of the random sets of preliminary queries, and the final
     means in the same order. Those of a submission do not depend on the others. The random sets have as many queries as
-    the `preliminary` ones, [query]; the final means are over the other queries, or over all.
+    the `preliminary` ones, [query], or `units`; the final means are over the other queries, or over all.
     """
     count, queries = scores.shape
+    drawn = preliminary if units is None else np.bincount(units, preliminary) > 0
     exact, random = ExactSums(scores, most=queries), np.random.default_rng(seed)
     means = np.empty((2, 1 + sets, count))
     at_once = max(1, _CHUNK // max(1, queries))
     for start in range(0, 1 + sets, at_once):
         block = slice(start, min(start + at_once, 1 + sets))
-        chosen = np.broadcast_to(preliminary, (block.stop - start, queries)).astype(np.float64)
+        chosen = np.broadcast_to(drawn, (block.stop - start, drawn.size)).astype(np.float64)
         first = int(start == 0)  # the preliminary queries themselves
         chosen[first:] = random.permuted(chosen[first:], axis=1)
+        chosen = chosen if units is None else chosen[:, units]
         means[0, block] = exact.means(chosen)
         means[1, block] = exact.means(1 - chosen) if final_is_rest else exact.means(np.ones((1, queries)))
     return means.reshape(2 * (1 + sets), count).T
@@ -313,12 +322,6 @@ def separable_from_leaders(found: Sequence[Sequence[int]], better: Bools) -> Boo
     return worse
 
 
-def units_of(ids: Sequence[Sequence[str]]) -> list[Ints]:
-    """Return the unit of each query, [track][query], given the ids of the queries of each track."""
-    number = {name: at for at, name in enumerate(sorted(set().union(*ids)))}
-    return [np.array([number[name] for name in own], dtype=np.int64) for own in ids]
-
-
 def _count(units: Sequence[Ints]) -> int:
     """How many units there are; a track may have no query."""
     return 1 + max((int(own.max()) for own in units if own.size), default=-1)
@@ -348,7 +351,7 @@ def weighted_sums(scores: Sequence[Floats], units: Sequence[Ints], shares: Float
     found = np.zeros((len(scores[0]), _count(units)))
     for of_track, own, share in zip(scores, units, shares.tolist(), strict=True):
         defined = (~np.isnan(of_track)).sum(axis=1, keepdims=True)
-        found[:, own] += share * np.nan_to_num(of_track) / np.maximum(defined, 1)
+        np.add.at(found.T, own, (share * np.nan_to_num(of_track) / np.maximum(defined, 1)).T)
     return found
 
 
@@ -361,8 +364,8 @@ def correlations(scores: Sequence[Floats], units: Sequence[Ints]) -> Floats:
     count = _count(units)
     apart, shared = np.zeros((len(scores), len(scores[0]), count)), np.zeros((len(scores), count))
     for track, (of_track, own) in enumerate(zip(scores, units, strict=True)):
-        apart[track][:, own] = np.nan_to_num(of_track - means(of_track)[:, None])
-        shared[track, own] = 1
+        np.add.at(apart[track].T, own, np.nan_to_num(of_track - means(of_track)[:, None]).T)
+        np.add.at(shared[track], own, 1)
     found, least = (np.einsum("atu,btu->tab", each, each) for each in (apart, shared[:, None]))
     scale = np.sqrt(np.einsum("taa->ta", found))
     size = np.sqrt(np.einsum("taa->ta", least))

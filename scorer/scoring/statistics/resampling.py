@@ -28,6 +28,7 @@ from scorer.scoring.statistics.all_pairs import (
     magnitude,
     sizes,
 )
+from scorer.scoring.statistics.units import number_of_units, sums_of_units, unless_few, values_of_units
 
 _CHUNK = 1 << 21
 """The number of draws that are computed at a time."""
@@ -41,19 +42,21 @@ _KEPT = 1 << 26
 _Counts = npt.NDArray[np.unsignedinteger[Any]]
 
 
-def resampled_means(scores: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
+def resampled_means(scores: Floats, resamples: int = RESAMPLES, seed: int = SEED, units: Ints | None = None) -> Floats:
     """Return the mean of each submission over each resample of the queries, given its scores, [submission, query].
+
+    With `units`, [query], these are drawn, each with all of its queries.
 
     [resample, submission]; NaN where no query of the resample has a score. Two calls with the same seed and number of
     queries use the same resamples. So the resampled differences of two submissions are the means of their differences
     `scores[i] - scores[j]`, or the differences of their columns if both have scores for the same queries.
     """
-    queries = scores.shape[1]
-    exact = ExactSums(scores, most=queries)
+    sizes_of_units = np.ones(scores.shape[1], dtype=np.int64) if units is None else np.bincount(units)
+    exact = ExactSums(scores, most=len(sizes_of_units) * int(sizes_of_units.max(initial=1)))
     means = np.full((resamples, len(scores)), np.nan)
     done = 0
-    for counts in _resamples(queries, resamples, seed):
-        means[done : done + len(counts)] = exact.means(counts)
+    for counts in _resamples(len(sizes_of_units), resamples, seed):
+        means[done : done + len(counts)] = exact.means(counts if units is None else counts[:, units])
         done += len(counts)
     return means
 
@@ -62,17 +65,18 @@ CHOICE_RESAMPLES = 1_000
 """Their mean has a standard error of about 2 % of the gain."""
 
 
-def gain_of_choosing(scores: Floats) -> float:
+def gain_of_choosing(scores: Floats, units: Ints | None = None) -> float:
     """Return by how much the best mean of entries that are truly equal exceeds their true mean, on average.
 
-    `scores` are [entry, query]. Entries are resampled together, so that what they share is no chance to choose from.
-    The deviations of the resampled means from the observed ones stand for those of the observed means from the true
-    ones; the gain is the mean of the largest deviation. Entries without a mean are left out; 0 without two entries.
+    `scores` are [entry, query], `units` those of the queries. Entries are resampled together, so that what they share
+    is no chance to choose from. The deviations of the resampled means from the observed ones stand for those of the
+    observed means from the true ones; the gain is the mean of the largest deviation. Entries without a mean are left
+    out; 0 without two entries.
     """
     scores = scores[~np.isnan(scores).all(axis=1)]
     if len(scores) < 2:
         return 0.0
-    deviations = resampled_means(scores, CHOICE_RESAMPLES) - np.nanmean(scores, axis=1)
+    deviations = resampled_means(scores, CHOICE_RESAMPLES, units=units) - np.nanmean(scores, axis=1)
     largest = np.max(deviations, axis=1, initial=-np.inf, where=~np.isnan(deviations))
     return float(largest[np.isfinite(largest)].mean())
 
@@ -164,7 +168,7 @@ _HALVINGS = 50
 """Of the range in which a bound is."""
 
 
-def mean_intervals(scores: Floats, level: float = LEVEL) -> Floats:
+def mean_intervals(scores: Floats, level: float = LEVEL, units: Ints | None = None) -> Floats:
     """Return the interval of each mean of scores in [0, 1], [value, 2], from scores, [value, query].
 
     That of Clopper and Pearson for so many scores of 0 or 1 that their mean has the same variance, by Student's t, and
@@ -172,23 +176,42 @@ def mean_intervals(scores: Floats, level: float = LEVEL) -> Floats:
     each end is moved outwards counts as far as scores are 0 or 1. Where few scores are in the upper half of [0, 1], or
     in the lower one, its end there is at least that of `gaffke_bounds`, which allows for others. No width with one
     query, and where all are equal, but for 0 and 1.
+
+    With `units`, [query], the variance is that of the mean of units; NaN with few units.
     """
     scores = np.ascontiguousarray(scores)  # so that sums of a row have one order
-    queries = (~np.isnan(scores)).sum(axis=1)
+    queries, each = (~np.isnan(scores)).sum(axis=1), values_of_units(scores, units)
+    count, least = (~np.isnan(each)).sum(axis=1), number_of_units(scores, units)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.array([math.fsum(row[~np.isnan(row)]) for row in scores]) / queries
-        squares = np.nansum((scores - mean[:, None]) ** 2, axis=1)
-        squares[squares <= queries * EQUAL_WITHIN**2] = 0
+        squares = np.nansum((each - mean[:, None]) ** 2, axis=1)
+        squares[squares <= count * EQUAL_WITHIN**2] = 0
         steps = ((scores == 0) | (scores == 1)).sum(axis=1) / queries
-        larger = special().stdtrit(queries - 1, level / 2) / special().ndtri(level / 2)
-        trials = np.fmax(mean * (1 - mean) * queries * (queries - 1) / (squares * larger**2), queries)
+        larger = special().stdtrit(least - 1, level / 2) / special().ndtri(level / 2)
+        trials = np.fmax(mean * (1 - mean) * count * (count - 1) / (squares * larger**2), least)
         hits, misses, more, less = trials * mean, trials * (1 - mean), (1 + steps) / 2, (1 - steps) / 2
         shares = np.array([[level / 2], [1 - level / 2]])
         ends = special().betaincinv([hits + less, hits + more], [misses + more, misses + less], shares).T
-    few_above, few_below = ((each >= 0.5).sum(axis=1) <= _RARE * queries for each in (scores, 1 - scores))
-    ends[few_above, 1] = np.maximum(ends[few_above, 1], gaffke_bounds(scores[few_above], level))
-    ends[few_below, 0] = np.minimum(ends[few_below, 0], 1 - gaffke_bounds(1 - scores[few_below], level))
-    return np.asarray(np.where(~np.isfinite(ends) | (queries < 2)[:, None], mean[:, None], ends))
+        few_above, few_below = ((each >= 0.5).sum(axis=1) <= _RARE * queries for each in (scores, 1 - scores))
+        ends[few_above, 1] = np.maximum(ends[few_above, 1], _rare_bounds(scores[few_above], level, units))
+        ends[few_below, 0] = np.minimum(ends[few_below, 0], 1 - _rare_bounds(1 - scores[few_below], level, units))
+    return unless_few(np.where(~np.isfinite(ends) | (queries < 2)[:, None], mean[:, None], ends), units)
+
+
+def shown_intervals(scores: Floats, units: Ints | None, bounded: bool) -> Floats:
+    """Return the interval of each mean that is shown, [value, 2], from scores that are all defined, [value, query]."""
+    if bounded:
+        return mean_intervals(scores, units=units)
+    return unless_few(percentile_intervals(resampled_means(scores, units=units)), units)
+
+
+def _rare_bounds(scores: Floats, level: float, units: Ints | None) -> Floats:
+    """Gaffke's bounds; with units, of their sums in the size of that of the largest unit, which are in [0, 1], too."""
+    sizes = sums_of_units((~np.isnan(scores)).astype(np.float64), units)
+    largest, count = sizes.max(axis=1, keepdims=True, initial=0), (sizes > 0).sum(axis=1)
+    shares = np.where(sizes > 0, sums_of_units(scores, units) / largest, np.nan)
+    factor = largest[:, 0] * count / sizes.sum(axis=1)
+    return np.asarray(np.minimum(gaffke_bounds(shares, level) * factor, 1))
 
 
 def gaffke_bounds(scores: Floats, level: float = LEVEL) -> Floats:
@@ -218,26 +241,31 @@ def gaffke_bounds(scores: Floats, level: float = LEVEL) -> Floats:
     return np.where(count[:, 0] > 1, bound, np.nan)
 
 
-def difference_intervals(differences: Floats, level: float = LEVEL, *, bounded: bool = False) -> Floats:
+def difference_intervals(
+    differences: Floats, level: float = LEVEL, *, bounded: bool = False, units: Ints | None = None
+) -> Floats:
     """Return the interval of the mean of each row of differences, [value, 2], from [value, query].
 
     That of Student's t, with the variance of two more differences of the same size if only some differ from 0: of two
     teams that differ on k of n queries, it is 1 + 2 (1 / k - 1 / n) times as large (after Bonett and Price 2012, who
     add one difference of each sign). `bounded`: the scores are in [0, 1], so that the ends are in [-1, 1], and where
-    all differences are equal, two more have the size 1. NaN where they are equal otherwise, and with one query.
+    all differences are equal, two more have the size 1. NaN where they are equal otherwise, with one query, and with
+    few `units`, [query], which take the place of the queries.
     """
     exponent = _exponents(differences)
     scaled = np.ascontiguousarray(np.ldexp(differences, exponent[:, None]))
-    queries, changed = (~np.isnan(scaled)).sum(axis=1), (np.abs(scaled) > 0).sum(axis=1)
+    changed = (sums_of_units(np.abs(scaled), units) > 0).sum(axis=1)
+    number, scaled = number_of_units(scaled, units), values_of_units(scaled, units)
+    queries = (~np.isnan(scaled)).sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(scaled, axis=1) / queries
         squares = np.nansum((scaled - mean[:, None]) ** 2, axis=1)
         squares *= np.where(squares > queries * EQUAL_WITHIN**2, 1 + 2 * (1 / changed - 1 / queries), np.nan)
         error = np.ldexp(np.sqrt(squares), -exponent)
         error[np.isnan(error)] = math.sqrt(2) if bounded else np.nan
-        half = -special().stdtrit(queries - 1, level / 2) * error / np.sqrt(queries * (queries - 1))
+        half = -special().stdtrit(number - 1, level / 2) * error / np.sqrt(queries * (queries - 1))
     ends = np.ldexp(mean, -exponent)[:, None] + np.column_stack([-half, half])
-    return np.asarray(np.clip(ends, -1, 1) if bounded else ends, dtype=np.float64)
+    return unless_few(np.asarray(np.clip(ends, -1, 1) if bounded else ends, dtype=np.float64), units)
 
 
 def intervals_of_sum(means: Floats, intervals: Floats, weights: Floats, correlation: Floats | None = None) -> Floats:
@@ -277,19 +305,22 @@ _AT_ONCE = 512
 """Draws in a block: their sums for all submissions remain in the cache of a processor."""
 
 
-def random_signs(flips: int, queries: int, seed: int) -> Iterator[tuple[slice, Floats]]:
+def random_signs(flips: int, queries: int, seed: int, units: Ints | None = None) -> Iterator[tuple[slice, Floats]]:
     """Yield blocks of draws: which of all `flips`, and their signs, [flip, query], 1 or -1 with equal probability.
+
+    The queries of a unit, [query], have one sign.
 
     The numbers of the bit generator are the same in every version of NumPy and on every machine. Fewer flips are the
     first ones of more.
     """
     bits = np.random.PCG64(seed)
+    queries = queries if units is None else int(units.max()) + 1
     words = -(-queries // 64)
     for start in range(0, flips, _AT_ONCE):
         block = slice(start, min(start + _AT_ONCE, flips))
         drawn = np.asarray(bits.random_raw((block.stop - start) * words), dtype="<u8").view(np.uint8)
         ones = np.unpackbits(drawn.reshape(block.stop - start, words * 8), axis=1, count=queries)
-        yield block, ones.astype(np.float64) * 2 - 1
+        yield block, (ones if units is None else ones[:, units]).astype(np.float64) * 2 - 1
 
 
 class PairSums:
@@ -426,6 +457,7 @@ def sign_flips(
     *,
     sums: Sums | None = None,
     pairs: AllPairs | None = None,
+    units: Ints | None = None,
 ) -> SignFlips:
     """Test all differences between submissions, [submission, query].
 
@@ -436,15 +468,16 @@ def sign_flips(
     Multiple Testing, 1993.
 
     If all scores are defined, `sums` may be theirs, and if `unit_of` the scores is 1, `pairs` those of the scores and
-    the sums.
+    the sums. If some are not, `units` may be those of the queries; otherwise the scores may be `sums_of_units`.
     """
     unit = unit_of(scores)
     scores = scores if unit == 1 else scores / unit
     if np.isnan(scores).any():
-        of_pairs, size = PairSums(scores), sizes(scores)
+        factor = 1.0 if units is None else (int(units.max()) + 1) / len(units)  # that of `sums_of_units`
+        of_pairs, size = PairSums(scores * factor), sizes(scores, units)
         inverse, queries = inverse_of(size), of_pairs.queries()
         differences, rounding = of_pairs.observed(), of_pairs.rounding()
-        pairs = AllPairs(size, _largest(of_pairs, inverse, scores.shape, flips, seed))
+        pairs = AllPairs(size, _largest(of_pairs, inverse, scores.shape, flips, seed, units))
     else:
         of_scores = Sums.of(scores, flips, seed) if sums is None else sums / unit
         pairs = pairs or AllPairs.of(scores, of_scores.flipped)
@@ -476,10 +509,12 @@ def unit_of(scores: Floats) -> float:
     return 1.0 if 1 / _EXTREME <= largest <= _EXTREME else largest
 
 
-def _largest(pairs: PairSums, inverse: Floats, shape: tuple[int, ...], flips: int, seed: int) -> Floats:
+def _largest(
+    pairs: PairSums, inverse: Floats, shape: tuple[int, ...], flips: int, seed: int, units: Ints | None
+) -> Floats:
     """[submission, flip]: the largest absolute statistic of all pairs with the submission, if scores are missing."""
     found = np.zeros((shape[0], flips))
-    for block, signs in random_signs(flips, shape[1], seed):
+    for block, signs in random_signs(flips, shape[1], seed, units):
         largest = found[:, block]
         for i, later, values in pairs.rows(signs):
             np.abs(values, out=values)
