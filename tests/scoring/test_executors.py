@@ -431,3 +431,26 @@ def test_an_unknown_executor_is_a_usage_error(tmp_path: Path, terminal: Terminal
     assert "processes:N or dask:ADDRESS" in " ".join(answer.err.split())
     with pytest.raises(ExecutorError):
         executor_named(name)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "length", "found"),
+    [
+        ("query,item,score\nq2,c,1\nq1,b,1\nq1,a,2\nq3,x,1\n", 10, (2, 3)),
+        ("q1:b,a\nq2:c\nq3:d,e\n", 10, (2, 3)),
+        ("q1:a,c\nq2:d\n", 1, (1, 3)),
+        ("q1:a,b,c\nq2:c\nq3:d,e\n", 10, (2, 3)),
+        ("", 10, (0, 0)),
+        ("no list\n", 10, (0, 3)),
+    ],
+    ids=["another format", "another order", "ranks that count", "longer", "empty", "invalid"],
+)
+def test_lists_that_are_the_same_are_counted(earlier: str, length: int, found: tuple[int, int], tmp_path: Path) -> None:
+    """By the items and their order, in any format and order of queries; a file with errors has none."""
+    file, other = tmp_path / "file.txt", tmp_path / "other.txt"
+    file.write_text("q1:a,b\nq2:c\nq3:d,e\n")
+    other.write_text(earlier)
+    rules = Rules(parse("AP"), list_length=length)
+    assert base.same_lists_in_child(file, other, rules, Limits()) == found
+    assert base.same_lists_in_child(file, file, rules, Limits()) == (3, 3)
+    assert base.same_lists_in_child(file, other, rules, Limits(file_mb=0)) == (0, 0)
