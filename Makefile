@@ -72,7 +72,8 @@ package: $(VENV)/installed-packaging
 	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
 	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 	$(PYTHON) -m venv build/installed
-	build/installed/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(echo dist/*.whl)[board,distributed,postgres,remote,serve]"
+	build/installed/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(echo dist/*.whl)[board,compare,distributed,postgres,remote,serve,verify]"
+	$(BIN)/uv pip compile --quiet --extra board --output-file build/together.txt pyproject.toml packaging/together.in
 	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible --output-file build/sbom.cdx.json build/installed
 
 clean:

@@ -94,16 +94,18 @@ class MissingError(ScorerError, ImportError):
     """A library is not installed; the message says which extra of the package has it."""
 
 
-RENDERING = ("scipy", "PIL", "latex2mathml", "markdown_it")
-"""The libraries that the pages of a challenge need."""
+RENDERING = ("sqlalchemy", "jinja2", "PIL", "latex2mathml", "markdown_it", "scipy")
+"""The libraries that the pages of a challenge need; those first whose extra has all others."""
 
 SERVING = ("starlette", "anyio", "prometheus_client", "python_multipart", "uvicorn")
 
 _EXTRAS = {
-    **dict.fromkeys((*RENDERING, "pandas"), "board"),
+    **dict.fromkeys((*RENDERING, "markupsafe", "psutil", "shtab"), "board"),
+    **dict.fromkeys(("scipy", "pandas"), "compare"),
     **dict.fromkeys(SERVING, "serve"),
     "distributed": "distributed",
     "psycopg": "postgres",
+    "cryptography": "verify",
 }
 """The extra of the package that has a library."""
 
@@ -115,6 +117,17 @@ def need_libraries(*libraries: str) -> None:
         if find_spec(library) is None:
             extra = f"pip install 'challenge-scorer[{_EXTRAS[library]}]'"
             raise MissingError(f"{library} is not installed; install it with `{extra}`", name=library)
+
+
+@contextmanager
+def need_what_is_imported() -> Iterator[None]:
+    """Raise MissingError for a library of an extra that an import does not find."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name in _EXTRAS:
+            need_libraries(error.name)
+        raise
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from pkgutil import resolve_name
 
 from scorer.cli.output import print_message, print_result, unknown_command
 from scorer.cli.parameters import Parser, WrongCallError, add_parameters
-from scorer.errors import ScorerError, system_failure
+from scorer.errors import ScorerError, need_what_is_imported, system_failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,8 @@ def _run(arguments: Sequence[str]) -> int:
     command = COMMANDS[name]
     parser = command.parser(name)
     try:
-        return command.function(**parser.values(rest, command.function)) or 0
+        with need_what_is_imported():
+            return command.function(**parser.values(rest, command.function)) or 0
     except WrongCallError as error:
         parser.error(str(error))
     except ScorerError as error:

@@ -34,6 +34,7 @@ from scorer.cli.parameters import (
     parameters_of,
 )
 from scorer.errors import (
+    RENDERING,
     ChallengeError,
     Fact,
     Findings,
@@ -109,10 +110,11 @@ def check(
 
 def _left(settings: Challenge, requested: Track, team: str) -> str:
     """What is left of the quota of a team, by the database of the challenge."""
-    from scorer.live.entries import quota_line
-    from scorer.store.store import Store
-
     try:
+        need_libraries("sqlalchemy")
+        from scorer.live.entries import quota_line
+        from scorer.store.store import Store
+
         with Store.open(settings.database_address, create=False) as store:
             return store.read(lambda view: quota_line(view, requested, team))
     except ScorerError as error:
@@ -279,7 +281,7 @@ def submit(
 
     Exit code 1 means that the file is invalid, was refused, is an entry already, or was rejected when it was scored.
     """
-    from scorer.live.commitment import receipt_name
+    from scorer.store.documents import receipt_name
 
     client = client_of(server, token_file)
     with client.answering():
@@ -318,7 +320,7 @@ def submit(
 
 def _documents(file: str, meta: Sequence[str]) -> list[str]:
     """What is stated of a file, as documents of metadata: in the files next to it, and then by --meta."""
-    from scorer.organising.files import OF_FILE, OF_FOLDER
+    from scorer.rules.metadata import OF_FILE, OF_FOLDER
 
     path = Path(file)
     names = (OF_FOLDER, *(f"{path.name}{end}" for end in OF_FILE)) if is_regular(file) else ()
@@ -470,7 +472,7 @@ class _Document:
     address: str
     """Of the function that takes the file and some of `Evidence` by name, and yields the statements."""
     needs: tuple[str, ...] = ()
-    """The libraries without which statements would be said to be false."""
+    """The libraries that it needs, which no part of the statements may come before."""
 
     @property
     def verified(self) -> Callable[..., Iterator[Verified]]:
@@ -488,7 +490,9 @@ class _Document:
 
 _DOCUMENTS = {
     "log": _Document("log.jsonl: each head follows from the lines until it", "verification.log:verified_log"),
-    "receipt": _Document("a receipt: an entry is in the record and in the log", f"{_COMMITMENT}:verified_receipt"),
+    "receipt": _Document(
+        "a receipt: an entry is in the record and in the log", f"{_COMMITMENT}:verified_receipt", ("cryptography",)
+    ),
     "commitment": _Document(
         "commitment.json: solutions, rules and keys are those of before the start", f"{_COMMITMENT}:verified_commitment"
     ),
@@ -496,7 +500,7 @@ _DOCUMENTS = {
     "challenge": _Document(
         "challenge-archive.zip, a folder with a copy of the site, or its address: the boards follow from the files",
         "organising.derivation:verified_challenge",
-        ("scipy",),
+        RENDERING,
     ),
     "bundle": _Document(
         "the file that `scorer export` wrote: its bytes, record and rows", "organising.bundles:verified_bundle"

@@ -118,7 +118,7 @@ def report(
 
     With --solution and --measure, it is about the scores of submissions, which are files.
     """
-    need_libraries("scipy")
+    need_libraries("jinja2", "scipy")
     from scorer.board.site.report_page import report_in_form
     from scorer.scoring.analysis.analysis import Settings
 

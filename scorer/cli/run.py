@@ -421,6 +421,7 @@ def completion(shell: Literal["bash", "zsh", "fish"] = argument("the shell that 
     Save the script where the shell looks for completions, as in the examples; for zsh, in a folder of fpath. The script
     has all words in it and does not start scorer. Print it again after an update.
     """
+    need_libraries("shtab")
     import shtab
 
     script = shtab.complete(_parser(shell), shell).rstrip("\n")

@@ -27,31 +27,11 @@ from scorer.store.documents import (
     ListedCommitment,
     ListedErratum,
     Receipt,
+    sent_name,
 )
 from scorer.store.events import CommitmentBody, RevealBody
 from scorer.store.snapshot import Snapshot
 from scorer.wording import iso_time
-
-_LONGEST = 60
-
-_PREFIX = re.compile(r"(?:\d{8}T\d{6}Z-)?(?:\d{6}-)?(?=.)")
-"""What the service puts before the name of a file: when it was received, and the index of its event."""
-
-
-def plain_name(name: str) -> str:
-    """The name of a file in letters, digits, dots, hyphens and underscores, which mean nothing in a path.
-
-    It does not begin with a dot, and has at most 60 characters; empty if nothing of the name is left.
-    """
-    last = re.split(r"[/\\]", name)[-1]
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", last).lstrip(".-")[:_LONGEST].rstrip(".-")
-
-
-def sent_name(file: str) -> str:
-    """The name that a file had for its team, given its name in the record."""
-    name = file.rpartition("/")[2]
-    return _PREFIX.sub("", name, count=1)
-
 
 ENDINGS = re.compile(
     r"(?<=.)(\.(gz|xz|zst|bz2|zip|tar|tgz|txt|text|csv|tsv|jsonl?|ndjson|parquet|run|trec|res|results?|svm|dat|out))+$",
@@ -76,12 +56,6 @@ def run_name(file: str, index: int, pattern: str | None) -> str:
         return f"entry {index}"
     stem = ENDINGS.sub("", name)
     return (named(pattern, stem) or {}).get("run", stem)
-
-
-def receipt_name(index: int, file: str) -> str:
-    """The name of the file with the receipt of an entry, as ``7-long-tail.receipt.txt``."""
-    stem = plain_name(sent_name(file)).partition(".")[0]
-    return f"{index}-{stem}.receipt.txt" if stem else f"{index}.receipt.txt"
 
 
 def receipts(view: Snapshot, challenge: str, indexes: set[int]) -> Mapping[int, str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from scorer.errors import ChallengeError, os_errors_as
 from scorer.files.writing import replace_content
-from scorer.live.commitment import Commitment, commitments, receipt_name, receipts
+from scorer.live.commitment import Commitment, commitments, receipts
 from scorer.live.now import Now, published_log, submissions_of
 from scorer.live.phases import is_revealed, recorded_key
 from scorer.live.rules import committed_content
@@ -27,6 +27,7 @@ from scorer.rules.phases import closing
 from scorer.rules.split import QuerySplit
 from scorer.rules.teams import slugs
 from scorer.settings.tracks import Challenge, Track, split_of
+from scorer.store.documents import receipt_name
 from scorer.store.events import new_basis
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store

@@ -33,7 +33,7 @@ from scorer.limits import MB, Limits
 from scorer.live.commitment import ENDINGS, named
 from scorer.live.entry import SERVICE, SubmissionState, present_files, recorded
 from scorer.record.log import unescaped
-from scorer.rules.metadata import Value
+from scorer.rules.metadata import OF_FILE, OF_FOLDER, Value
 from scorer.rules.tables import IGNORED, IGNORED_1
 from scorer.settings.metadata import MOST_BYTES, Given, MetadataError, Stated, checked, of_head, read
 from scorer.settings.tracks import Track
@@ -109,9 +109,6 @@ class UploadInProgress:
 
 _PICKS = "picks.toml"
 """The file with which teams picked in earlier versions. It is no submission."""
-
-OF_FILE, OF_FOLDER = (".meta.yaml", ".meta.json"), "ir-metadata.yml"
-"""End the name of a submission in that of the file with its metadata; and the file with those of a whole folder."""
 
 FolderFile = SubmissionFile | SkippedFile | UploadInProgress
 

@@ -15,6 +15,9 @@ from scorer.record.events import FileBody, Key
 from scorer.rules.phases import Phases
 from scorer.rules.tables import TEXT, Filled, SettingsTable, valid
 
+OF_FILE, OF_FOLDER = (".meta.yaml", ".meta.json"), "ir-metadata.yml"
+"""End the name of a submission in that of the file with its metadata; and the file with those of a whole folder."""
+
 Value = str | int | float | bool
 Publicity = Literal["now", "end", "never"]
 

@@ -29,7 +29,6 @@ from scorer.files import FileBelow, Remote, chunks_of, digest, is_regular, is_ur
 from scorer.files.writing import PART, LockedError, create_private, locked
 from scorer.limits import MB, Limits
 from scorer.lists.detection import why_unreadable
-from scorer.live.commitment import plain_name
 from scorer.live.entries import Arrival, Entries, Followed, entries
 from scorer.live.entry import SERVICE, arrival, is_baseline, key_of
 from scorer.live.now import Now
@@ -54,6 +53,7 @@ from scorer.rules.phases import Phases, closing
 from scorer.rules.quota import Claim, left_in_words, next_reset
 from scorer.settings.metadata import MetadataError, Stated, checked, of_head
 from scorer.settings.tracks import Challenge, Track
+from scorer.store.documents import plain_name
 from scorer.store.events import Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store

@@ -24,7 +24,6 @@ from scorer.board.build import are_clear, board, worded_gap
 from scorer.board.site.captions import status_words
 from scorer.errors import Findings, Problem
 from scorer.files import Location, digest
-from scorer.live.commitment import sent_name
 from scorer.live.entries import Arrival, Followed, entries, scored_entries
 from scorer.live.entry import (
     SERVICE,
@@ -43,6 +42,7 @@ from scorer.record.events import Event, FileBody
 from scorer.rules.quota import next_place
 from scorer.service.uploads import in_thread
 from scorer.settings.tracks import FILE, Challenge, Track, public_lists
+from scorer.store.documents import sent_name
 from scorer.store.events import AppliedErratumBody, Basis
 from scorer.store.snapshot import Snapshot
 from scorer.wording import iso_time, printable

@@ -21,7 +21,6 @@ from scorer.errors import Findings, Problem
 from scorer.files.writing import PART
 from scorer.limits import MB, Limits
 from scorer.lists import JUDGING, READ_AS, SAME_LISTS, SCORES_NOTHING
-from scorer.live.commitment import receipt_name
 from scorer.live.entries import scored_entries
 from scorer.live.names import names_until, shown_names
 from scorer.live.now import Now
@@ -45,6 +44,7 @@ from scorer.service.state import Service, check_same_origin
 from scorer.service.uploads import blocks_of, file_form, file_name_of, in_thread, received, sender, small_body
 from scorer.settings.metadata import Given, MetadataError, Stated, checked, given_of, of_head
 from scorer.settings.tracks import Track
+from scorer.store.documents import receipt_name
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, exact_time, printable, sentence
 

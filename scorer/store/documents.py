@@ -220,3 +220,30 @@ class Manifest(Document):
     """The head of its log, in hexadecimal."""
     members: dict[str, Sha256]
     """The SHA-256 of each member but the manifest, by name."""
+
+
+_LONGEST = 60
+
+_PREFIX = re.compile(r"(?:\d{8}T\d{6}Z-)?(?:\d{6}-)?(?=.)")
+"""What the service puts before the name of a file: when it was received, and the index of its event."""
+
+
+def plain_name(name: str) -> str:
+    """The name of a file in letters, digits, dots, hyphens and underscores, which mean nothing in a path.
+
+    It does not begin with a dot, and has at most 60 characters; empty if nothing of the name is left.
+    """
+    last = re.split(r"[/\\]", name)[-1]
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", last).lstrip(".-")[:_LONGEST].rstrip(".-")
+
+
+def sent_name(file: str) -> str:
+    """The name that a file had for its team, given its name in the record."""
+    name = file.rpartition("/")[2]
+    return _PREFIX.sub("", name, count=1)
+
+
+def receipt_name(index: int, file: str) -> str:
+    """The name of the file with the receipt of an entry, as ``7-long-tail.receipt.txt``."""
+    stem = plain_name(sent_name(file)).partition(".")[0]
+    return f"{index}-{stem}.receipt.txt" if stem else f"{index}.receipt.txt"

@@ -21,7 +21,6 @@ from typing import Any, get_args
 from scorer.errors import ScorerError, os_errors_as
 from scorer.files import digest
 from scorer.record.log import ABOUT_RECORD, LOG_TEXTS, LogLine, OfEntries, leaf_of, opened_content
-from scorer.record.signatures import is_signed, key_of_pem
 from scorer.rules.split import QuerySplit, share, share_text
 from scorer.store.documents import OF_BODY, CommitmentDocument, CommittedTrack, Receipt, SplitDocument
 from scorer.verification.log import (
@@ -400,6 +399,8 @@ def verified_receipt(
 
 def read_public_key(path: Path) -> bytes:
     """The public key in a file. Raises ScorerError if it is another file."""
+    from scorer.record.signatures import key_of_pem  # noqa: PLC0415 (it needs an optional extra)
+
     try:
         return key_of_pem(read_bytes(path))
     except ValueError as error:
@@ -408,6 +409,8 @@ def read_public_key(path: Path) -> bytes:
 
 def forged(public: bytes, message: bytes, signed: bytes) -> str:
     """Why a text is not signed by a key, given the signature in Base64; empty if it is."""
+    from scorer.record.signatures import is_signed  # noqa: PLC0415 (it needs an optional extra)
+
     text = signed.removesuffix(b"\n")
     try:
         decoded = base64.b64decode(text, validate=True)

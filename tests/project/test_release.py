@@ -98,7 +98,8 @@ def test_files_name_one_project() -> None:
     assert PROJECT["description"] == described["description"]
     assert PROJECT["name"] == described["name"] == recipe["context"]["name"]
     assert PROJECT["description"] == recipe["about"]["summary"]
-    needed = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["board"]]
+    extras = (PROJECT["optional-dependencies"][extra] for extra in ("board", "compare", "verify"))
+    needed = [each for each in chain(PROJECT["dependencies"], *extras) if plain(each) != PROJECT["name"]]
     names = {each.lower().replace(">=", " >=").replace("tzdata", "python-tzdata") for each in needed}
     assert set(recipe["requirements"]["run"]) == names | {f"python {PROJECT['requires-python']}"}
     assert PROJECT["authors"] == cited["authors"] == [{"name": each["name"]} for each in described["author"]]

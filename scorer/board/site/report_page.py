@@ -6,13 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Unpack
 
-from markupsafe import Markup
-
 from scorer.board.charts.panel import Chart
 from scorer.board.charts.rankings import blob_plot, query_boxes, ranking_rules, scores_with_intervals, significance_map
 from scorer.board.reports import report_text
 from scorer.board.reports.comparisons import decimals_of
-from scorer.board.site.templates import environment_of, render_template, source
+from scorer.errors import need_libraries
 from scorer.lists.solution import Solution, Source
 from scorer.measures import registry
 from scorer.measures.names import MeasureNames
@@ -32,6 +30,10 @@ def report_page(report: Report, templates: Path | None = None) -> str:
     The templates and style sheets of the folder `templates` come before the shipped ones. Raises ScorerError if one
     cannot be read or rendered.
     """
+    from markupsafe import Markup  # noqa: PLC0415 (an optional extra)
+
+    from scorer.board.site.templates import environment_of, render_template, source  # noqa: PLC0415
+
     environment = environment_of(templates)
     styles = "\n".join(source(environment, name) for name in STYLES)
     environment.filters |= {
@@ -174,6 +176,8 @@ def report(
     """
     if form not in REPORT_FORMS:
         raise ValueError(f"form: found {quoted(str(form))}, expected {', '.join(REPORT_FORMS)}")
+    if form == "html":
+        need_libraries("jinja2")
     settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs, tukey=tukey)
     tasks, notes = run_tasks(solution, runs, registry.requested(measures), **options)
     lines = [line for run in notes.values() for line in run]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
 from typing import Any
+from unicodedata import is_normalized, normalize
 
 import numpy as np
 import pyarrow as pa
@@ -256,11 +257,13 @@ def fingerprints(values: pa.StringArray) -> NDArray[np.uint64]:
 
 def plain_spelling(values: pa.StringArray) -> pa.StringArray:
     """Return texts in Unicode's form NFC, without invisible characters; the same array where that changes none."""
-    if text_buffers(values)[1].max(initial=0) < 128:
+    content = text_buffers(values)[1]
+    if content.max(initial=0) < 128:
         return values
     visible = pc.replace_substring_regex(values, pattern=r"\p{Cf}", replacement="")
-    plain = pc.utf8_normalize(visible, form="NFC")
-    return values if plain == values else plain
+    if visible == values and is_normalized("NFC", content.tobytes().decode()):
+        return values
+    return texts(normalize("NFC", text) for text in visible.to_pylist())  # that of Arrow is NFD before release 26
 
 
 def text_buffers(values: pa.StringArray) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:

@@ -22,19 +22,24 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, TypeVar
-
-import psutil
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scorer.files.writing import temporary_folder
 from scorer.limits import MB, Limits
 from scorer.lists.match import MAX_PARTITIONS
 from scorer.scoring.executors import GoOn, always
 from scorer.scoring.outcomes import Failed, too_slow, unexpected
+
+HAS_PSUTIL = find_spec("psutil") is not None
+"""Whoever scores has it, by the extra `board`. Without it, `scorer check` does not measure the memory of its child."""
+
+if TYPE_CHECKING or HAS_PSUTIL:
+    import psutil
 
 _log = logging.getLogger(__name__)
 
@@ -104,7 +109,7 @@ class _Child:
 
     process: BaseProcess
     system: psutil.Process | None
-    """The same, as the system sees it, also if the server that forked it is gone; None if it ended at once."""
+    """As the system sees it, also if the server that forked it is gone; None if it ended at once, or without psutil."""
     connection: Connection
     folder: Path
     begun: float
@@ -124,8 +129,10 @@ class _Child:
 
     def stop(self) -> None:
         """Kill it, and remove its temporary files."""
-        with suppress(psutil.Error):
-            if self.system is not None:
+        if not HAS_PSUTIL:
+            self.process.kill()
+        elif self.system is not None:
+            with suppress(psutil.Error):
                 self.system.kill()
         self.process.join()
         self.connection.close()
@@ -193,7 +200,7 @@ class _Crew:
             self._refusal = f": {os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error}"
             return
         try:
-            system = psutil.Process(process.pid)
+            system = psutil.Process(process.pid) if HAS_PSUTIL else None
         except psutil.Error:
             system = None
         self.children.append(_Child(process, system, connection, folder, time.monotonic()))
@@ -318,7 +325,7 @@ def _confine(limits: Limits, folder: str) -> tuple[str, ...]:
             threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
         except RuntimeError:
             os._exit(1)  # the system starts no more threads; the parent sees a child that does not start
-    used = getattr(psutil.Process().memory_info(), "data", 0)
+    used = getattr(psutil.Process().memory_info(), "data", 0) if HAS_PSUTIL else 0
     wanted = {
         "RLIMIT_DATA": (used + limits.memory_mb * MB + SPARE_MEMORY, "memory that is allocated at once"),
         "RLIMIT_FSIZE": (limits.temporary_mb * MB, "size of temporary files"),

@@ -195,7 +195,8 @@ def mean_intervals(scores: Floats, level: float = LEVEL, units: Ints | None = No
         few_above, few_below = ((each >= 0.5).sum(axis=1) <= _RARE * queries for each in (scores, 1 - scores))
         ends[few_above, 1] = np.maximum(ends[few_above, 1], _rare_bounds(scores[few_above], level, units))
         ends[few_below, 0] = np.minimum(ends[few_below, 0], 1 - _rare_bounds(1 - scores[few_below], level, units))
-    return unless_few(np.where(~np.isfinite(ends) | (queries < 2)[:, None], mean[:, None], ends), units)
+    is_point = (queries < 2) | ~np.isfinite(trials)  # no variance, of which SciPy before 1.17 makes ends of any width
+    return unless_few(np.where(~np.isfinite(ends) | is_point[:, None], mean[:, None], ends), units)
 
 
 def shown_intervals(scores: Floats, units: Ints | None, bounded: bool) -> Floats:
