@@ -242,8 +242,8 @@ no-such-file.run: no such file
 >>> chart = scorer.figures(comparison)["boxes"]
 >>> chart.title
 'MAP of each query, for each team'
->>> chart.description.partition(", with")[0]
-'Over 1 query, half of the scores of a are from 1.000 to 1.000'
+>>> chart.description
+'Medians go from 0.000 (b) to 1.000 (a).'
 >>> picture = chart.svg().text  # <svg ...>...</svg>
 """,
     "JudgedItems": """\

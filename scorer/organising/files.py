@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path, PurePath
 
-from scorer.errors import ChallengeError, os_errors_as
+from scorer.errors import ChallengeError, ScorerError, os_errors_as
 from scorer.files import (
     A_LINK,
     NOT_REGULAR,
@@ -36,7 +36,7 @@ from scorer.record.log import unescaped
 from scorer.rules.metadata import OF_FILE, OF_FOLDER, Value
 from scorer.rules.tables import IGNORED, IGNORED_1
 from scorer.settings.metadata import MOST_BYTES, Given, MetadataError, Stated, checked, of_head, read
-from scorer.settings.tracks import Track
+from scorer.settings.tracks import STATIC, Challenge, Track
 from scorer.store.events import ScannedFile, Submission
 from scorer.store.sidecar import Archive
 from scorer.store.store import Store
@@ -491,3 +491,13 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def check_is_private(challenge: Challenge, path: Path) -> None:
+    """Raise ScorerError for a path whose files become public with the site, or that a run reads as submissions."""
+    read_by_runs = [folder for track in challenge.tracks if isinstance(folder := track.submissions_path, Path)]
+    for other in (challenge.site_path, challenge.root / STATIC, *read_by_runs):
+        real, its = Path(os.path.realpath(path)), Path(os.path.realpath(other))
+        if real.is_relative_to(its) or its.is_relative_to(real):
+            why = "a run reads its files" if other in read_by_runs else "its files become public"
+            raise ScorerError(f"{path}: {why} with {other}; name a path elsewhere")

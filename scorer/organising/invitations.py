@@ -14,10 +14,12 @@ from typing import Any
 
 from scorer.errors import ChallengeError, os_errors_as
 from scorer.files.writing import replace_content
+from scorer.organising.files import check_is_private
 from scorer.organising.teams import folder_called
 from scorer.record.events import EVERY_TRACK
 from scorer.record.log import EventKind
 from scorer.rules.teams import Token, comparable_name, ended, issued, new_text, tokens
+from scorer.settings.tracks import Challenge
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, csv_table, printable_name, quoted, table_of, utc_time
@@ -45,7 +47,9 @@ class Invited:
     """Those who have a token already."""
 
 
-def invite_all(store: Store, table: Path, output: Path, address: str, expires: datetime | None) -> Invited:
+def invite_all(
+    challenge: Challenge, store: Store, table: Path, output: Path, address: str, expires: datetime | None
+) -> Invited:
     """Issue an invitation for each row of a table that has not used one, and write the links into a private CSV file.
 
     The file has the columns team, address, link and valid_until, for a mail merge. An earlier invitation of the same
@@ -58,6 +62,7 @@ def invite_all(store: Store, table: Path, output: Path, address: str, expires: d
         raise ChallengeError("the time at which the invitations expire has passed; give a later one")
     rows = read_people(table)
     _check_output(output, table)
+    check_is_private(challenge, output)
 
     def changed(view: Snapshot) -> tuple[Added, int]:
         before = tokens(view.events())

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -40,6 +39,7 @@ from scorer.live.timeline import timeline
 from scorer.measures import Measure
 from scorer.options import Split
 from scorer.organising.doctor import check_published, published_check
+from scorer.organising.files import check_is_private
 from scorer.organising.phases import check_preliminary
 from scorer.organising.run import Rendered, note_shown, site_notes, site_state
 from scorer.record.events import ArrivalBody, bodies
@@ -49,7 +49,7 @@ from scorer.scoring.analysis.compare import need_mean
 from scorer.scoring.analysis.kept import Task, TaskWords, number_of
 from scorer.scoring.outcomes import aggregated, split_masks
 from scorer.scoring.statistics.units import units_within
-from scorer.settings.tracks import STATIC, Challenge, Track
+from scorer.settings.tracks import Challenge, Track
 from scorer.store.sidecar import Sidecar
 from scorer.store.snapshot import Cache, Snapshot, cache_key
 from scorer.store.store import Store
@@ -410,12 +410,7 @@ def render_for_organiser(challenge: Challenge, store: Store, folder: Path) -> Re
     and as `render`.
     """
     check_published(challenge, store)
-    read_by_runs = [path for track in challenge.tracks if isinstance(path := track.submissions_path, Path)]
-    for other in (challenge.site_path, challenge.root / STATIC, *read_by_runs):
-        real, its = Path(os.path.realpath(folder)), Path(os.path.realpath(other))
-        if real.is_relative_to(its) or its.is_relative_to(real):
-            why = "a run reads its files" if other in read_by_runs else "its files become public"
-            raise ScorerError(f"{folder}: {why} with {other}; name a folder elsewhere")
+    check_is_private(challenge, folder)
     with os_errors_as(ScorerError, f"{folder}: cannot be used", "name another folder"):
         is_used = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
         if is_used and not _is_private_site(folder):

@@ -140,3 +140,15 @@ def test_thousands_of_people_are_invited_in_a_moment(folder: Path) -> None:
         'csv:3002: "Team 2999" reads as the name of another team, team 2999; give that or another name\n'
     )
     assert time.process_time() - start < 4
+
+
+@pytest.mark.parametrize(("place", "why"), [("site", "its files become public"), ("submissions/main", "a run reads")])
+def test_links_are_not_written_where_others_read_them(folder: Path, place: str, why: str) -> None:
+    """Neither into the site nor among the submissions; nothing is recorded."""
+    assert invite(folder).code == 0
+    table, target = folder.parent / "people.csv", folder / place / "links.csv"
+    answer = here("teams", "invite-all", table, "-o", target, "-C", folder)
+    assert answer.code == 1
+    assert f"links.csv: {why}" in answer.err
+    assert answer.err.endswith("name a path elsewhere\n")
+    assert not target.exists()
