@@ -427,7 +427,6 @@ def _tokens(
     output: Path | None,
 ) -> None:
     from scorer.organising import teams as issuing
-    from scorer.organising.invitations import invite_all
 
     if len(values) != _OF_TOKENS[action]:
         raise WrongCallError(f"expected {action}{' and one value' if _OF_TOKENS[action] else ''}")
@@ -445,7 +444,7 @@ def _tokens(
                 raise WrongCallError(f"{action} needs --server URL, or url in the table [site] of challenge.toml")
             address = service_address(address)
             if output is not None:
-                invited = invite_all(settings, store, Path(values[0]), output, address, expires)
+                invited = issuing.invite_all(settings, store, Path(values[0]), output, address, expires)
                 there = f"; {invited.signed_in:,} signed in before" if invited.signed_in else ""
                 print_result(f"{output}: {counted(invited.new, 'new link')}{there}; keep the file private")
                 return
