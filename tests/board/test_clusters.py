@@ -101,6 +101,17 @@ def test_only_the_number_of_clusters_is_public(site: Path) -> None:
         assert b"clusters.csv" not in content, name
 
 
+def test_the_head_of_the_board_says_how_many_clusters_speak(site: Path, tmp_path: Path) -> None:
+    """And why there are no intervals with fewer than ten."""
+    text = "The queries are in 16 clusters."
+    assert text in (site / "main/index.html").read_text(encoding="utf-8")
+    write_challenge(tmp_path / "c", PRIMARY + 'clusters = "clusters.csv"\n')
+    write_clusters(tmp_path / "c", {query: f"{number % 8}" for number, query in enumerate(QUERIES)})
+    assert here("run", tmp_path / "c").code == 0
+    few = (tmp_path / "c/site/main/index.html").read_text(encoding="utf-8")
+    assert "The queries are in 8 clusters: too few for intervals." in few
+
+
 def test_a_cluster_that_is_cut_and_a_file_with_a_split_are_errors(tmp_path: Path) -> None:
     """The messages say what to change."""
     write_challenge(tmp_path / "c", PRIMARY + 'clusters = "clusters.csv"\n')

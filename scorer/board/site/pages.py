@@ -63,6 +63,7 @@ from scorer.record.signatures import public_pem
 from scorer.rules.overall import OVERALL_FOLDER
 from scorer.rules.phases import with_grace
 from scorer.rules.quota import left_in_words, next_reset, zone_text
+from scorer.scoring.statistics.units import LEAST_UNITS
 from scorer.settings.published import published_settings
 from scorer.settings.tracks import DARK, FILE, LIGHT, LISTS, STATIC, Challenge, Track, contrast, public_lists, softened
 from scorer.store.documents import CommitmentDocument
@@ -144,6 +145,7 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
 
 CONSTANTS: Mapping[str, object] = {
     "attempts": ATTEMPTS,
+    "least_clusters": LEAST_UNITS,
     "most_queries": track_pages.MOST_QUERIES,
     "resamples": RESAMPLES,
     "seed": SEED,
