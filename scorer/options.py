@@ -145,7 +145,7 @@ REPORT_FORMS: tuple[ReportForm, ...] = ("html", "markdown", "json")
 # Statistics
 
 PValueCorrection = Literal["holm", "bh", "by"]
-CORRECTION = Option("correction")
+P_VALUE_CORRECTION = Option("correction")
 
 RESAMPLES = 10_000
 """The number of resamples."""

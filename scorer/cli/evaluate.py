@@ -355,7 +355,7 @@ def compare(
         "--against NAME",
         "a submission that all others are compared with: p-values are adjusted for these pairs only; repeatable",
     ),
-    correction: choices.PValueCorrection = choice(choices.CORRECTION),
+    correction: choices.PValueCorrection = choice(choices.P_VALUE_CORRECTION),
     margin: float | None = option(
         "--margin NUMBER",
         "also print whether the first submission, or each one with --against, is not worse by more than this, at a "

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from scorer.errors import ChallengeError
-from scorer.lists.slices import read_clusters
 from scorer.live.now import Now
 from scorer.live.rules import is_committed
 from scorer.rules.phases import Extension, Phase, Phases, check_order, closing, duration_text, replace_end
@@ -190,6 +189,8 @@ def check_preliminary(track: Track, basis: Basis, queries: StoredQueries) -> Non
     check_stage(track, selected)
     check_ladder(track, selected)
     if track.clusters is not None:
+        from scorer.lists.slices import read_clusters  # noqa: PLC0415 (a run with nothing new does not load Arrow)
+
         clusters = read_clusters(track.clusters_path or track.clusters, queries.ids)
         flags = basis.flags(queries).tolist()
         side = dict(zip(clusters, flags, strict=True))

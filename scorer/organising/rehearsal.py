@@ -275,7 +275,8 @@ def _about_page(challenge: Challenge) -> Iterator[str]:
 @contextmanager
 def rehearsal(challenge: Challenge, site: Path | None) -> Iterator[Rehearsal]:
     """A copy of a challenge, which is removed at the end; the sites are kept in `site`, a new folder."""
-    starts = [phase.start for track in challenge.tracks for phase in track.phases] or [datetime.now(UTC) + _DAY]
+    tomorrow = datetime.now(UTC).replace(hour=0, minute=0, second=0) + _DAY
+    starts = [phase.start for track in challenge.tracks for phase in track.phases] or [tomorrow]
     times = [min(starts).replace(microsecond=0) - 2 * _DAY]
     with temporary_folder() as folder:
         tracks = []

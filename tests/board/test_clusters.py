@@ -58,6 +58,7 @@ def of_primary(site: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.holds(r"Queries belong together in \d+ clusters; intervals and tests count these, not queries\.")
 def test_intervals_and_pairs_are_those_of_evaluate_and_compare(site: Path, tmp_path: Path) -> None:
     """By the same clusters; the board says how many there are."""
     board = of_primary(site)

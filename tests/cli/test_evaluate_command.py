@@ -250,7 +250,7 @@ def test_files_in_the_wrong_order_have_the_errors_of_their_lines(folder: Path, t
         ("evalute qrels.txt low.txt", 'scorer: no command is called "evalute"; did you mean evaluate?'),
         ("eval", "; did you mean evaluate?"),
         ("Run", "; did you mean run?"),
-        ("re", "; did you mean receipt or render or report?"),
+        ("re", "; did you mean receipt or rehearse or render?"),
         ("qrels.txt low.txt", "; to score files, write: scorer evaluate qrels.txt SUBMISSION..."),
         ("xyzzy", 'scorer: no command is called "xyzzy"\n'),
         ("evaluate qrels.txt low.txt --mesure AP", "; did you mean --measure?"),

@@ -130,11 +130,15 @@ PLACES: dict[tuple[str, str], str] = {
     ("scoring/analysis/kept.py", "numpy.frombuffer"): RECORD,
     ("organising/job.py", "json.loads"): RECORD,
     ("organising/teams.py", "json.loads"): RECORD,
+    ("organising/teams.py", "csv.reader"): f"{OWN}, 10,000,000 bytes",
+    ("organising/render.py", "json.loads"): RECORD,
+    ("organising/doctor.py", "datetime.datetime.fromisoformat"): OWN,
     ("board/*.py", "*"): f"{OWN}; {RECORD}",
     ("runs/fuse.py", "*File"): "written only",
     ("files/__init__.py", "pyarrow.CompressedInputStream"): f"{RECORD}: the bytes of what was scored, of a known size",
     ("lists/slices.py", "csv.reader"): OWN,
     ("rules/phases.py", "datetime.datetime.fromisoformat"): OWN,
+    ("rules/quota.py", "datetime.date.fromisoformat"): "a date that this program wrote",
     ("wording.py", "tomllib.loads"): OWN,
 }
 """What bounds the bytes, by the module and the parser; both may be patterns."""

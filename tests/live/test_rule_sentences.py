@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.board import Board, rules
+from scorer.board.board import Board, Certainty, rules
 from scorer.errors import ChallengeError
 from scorer.live.errata import erratum_rules
 from scorer.live.rules import pick_rules
@@ -151,7 +151,9 @@ def sentences(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
             live.run(now)
         found |= set(rules(live.board(START + HOUR)))
     blank = replace(board, preliminary_queries=0, track=board.track.with_fields(stage="preliminary"))
-    return found | set(rules(blank))
+    of_clusters = Certainty(queries=20, tiers=(), separable_neighbours=0, smallest_difference=None, clusters=12)
+    clustered = replace(board, certainty=(of_clusters,))
+    return found | set(rules(blank)) | set(rules(clustered))
 
 
 def test_every_sentence_has_a_test(sentences: set[str]) -> None:

@@ -24,6 +24,7 @@ CHANGES = {
     "primary": ('primary = "P@1"', 'primary = "P@2"'),
     "decimals": ("decimals = 3", "decimals = 0"),
     "exclude": ("decimals = 3", 'decimals = 3\nexclude = "self"'),
+    "clusters": ("decimals = 3", 'decimals = 3\nclusters = "q{cluster}"'),
     "missing": ("decimals = 3", 'decimals = 3\nmissing = "reject"'),
     "ties": ("decimals = 3", 'decimals = 3\nties = "order"'),
     "unjudged": ("decimals = 3", 'decimals = 3\nunjudged = "drop"'),

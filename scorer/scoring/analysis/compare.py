@@ -14,7 +14,7 @@ from scorer.lists import READ_AS
 from scorer.lists.slices import Slice
 from scorer.lists.solution import Solution, Source
 from scorer.measures import Measure, registry
-from scorer.options import CORRECTION, LEVEL, RESAMPLES, SEED, PValueCorrection
+from scorer.options import LEVEL, P_VALUE_CORRECTION, RESAMPLES, SEED, PValueCorrection
 from scorer.scoring.analysis.analysis import (
     ANALYSIS_VERSION,
     AnalysisDocument,
@@ -355,7 +355,7 @@ def compare(
     """
     baselines = (against,) if isinstance(against, str) else tuple(against)
     check_baselines(baselines, list(Several(runs)))
-    CORRECTION.check(correction)
+    P_VALUE_CORRECTION.check(correction)
     if margin is not None and not 0 <= margin < math.inf:
         raise ValueError(f"found the margin {margin!r}; expected a number of 0 or more")
     settings = Settings(seed, resamples, all_pairs, against=baselines, correction=correction, margin=margin)
