@@ -198,7 +198,7 @@ def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
                 next(None for _ in within(WAIT) if shell.tried(block).returncode == 0)
             outputs.append(shell.run(block))
 
-    tokens, submitted, verified, interface, listed, redeemed = outputs
+    tokens, submitted, verified, interface, listed, redeemed, invited = outputs
     assert f"{address}/invite#invite_" in tokens
     assert "preliminary nDCG@5 " in submitted
     assert "lists.txt: scored" in submitted
@@ -208,6 +208,7 @@ def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
     assert re.search(r"red-kite +token +valid +second computer ", listed)
     assert re.search(r"red-kite: token [0-9a-f]{12} is revoked\n", listed)
     assert '"team":"blue-whale","token":"scorer_' in redeemed
+    assert invited == "invitations.csv: 1 new link; keep the file private\n"
     assert files_in_record(tmp_path / "my-challenge") == 3
 
 
