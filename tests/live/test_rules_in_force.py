@@ -10,7 +10,7 @@ import pytest
 
 from scorer.live.rules import RULES
 from scorer.settings.tracks import Track
-from tests.live_challenges import ANNOUNCED, DAY, END, ONE, START, TWO, Live, lists, ranking, solution
+from tests.live_challenges import ANNOUNCED, DAY, END, FLAGGED, ONE, START, TWO, Live, lists, ranking, solution
 from tests.strategies import some
 
 HOUR = timedelta(hours=1)
@@ -24,7 +24,7 @@ CHANGES = {
     "primary": ('primary = "P@1"', 'primary = "P@2"'),
     "decimals": ("decimals = 3", "decimals = 0"),
     "exclude": ("decimals = 3", 'decimals = 3\nexclude = "self"'),
-    "clusters": ("decimals = 3", 'decimals = 3\nclusters = "q{cluster}"'),
+    "clusters": ("decimals = 3", 'decimals = 3\nclusters = "{cluster}*"'),
     "missing": ("decimals = 3", 'decimals = 3\nmissing = "reject"'),
     "ties": ("decimals = 3", 'decimals = 3\nties = "order"'),
     "unjudged": ("decimals = 3", 'decimals = 3\nunjudged = "drop"'),
@@ -64,9 +64,10 @@ def set_rule(live: Live, key: str) -> None:
     settings.write_text(text.replace(before, after))
 
 
-def make(folder: Path, settings: str = "") -> Live:
-    """A challenge whose phases are announced."""
-    live = Live.of(folder, ONE, TWO, settings=settings)
+def make(folder: Path, settings: str = "", key: str = "") -> Live:
+    """A challenge whose phases are announced, in which a rule can be changed."""
+    # All queries are one cluster, so that none may be flagged.
+    live = Live.of(folder, ONE, TWO, settings=settings, flagged=0 if key == "clusters" else FLAGGED)
     (folder / "split.key").write_text("1" * 64 + "\n")
     live.run(ANNOUNCED)
     return live
@@ -79,9 +80,9 @@ def send(live: Live) -> None:
     live.put("b/1", lists(0, 3, "b"), START)
 
 
-def started(folder: Path, settings: str = "") -> Live:
+def started(folder: Path, settings: str = "", key: str = "") -> Live:
     """The same challenge after the first run of its first phase."""
-    live = make(folder, settings)
+    live = make(folder, settings, key)
     send(live)
     live.run(START + 2 * HOUR)
     return live
@@ -104,7 +105,7 @@ def test_every_rule_is_tested() -> None:
 @pytest.mark.parametrize("key", some(CHANGES, *KEPT))
 def test_a_rule_that_changes_after_the_start_does_not_move_the_board(tmp_path: Path, key: str) -> None:
     """The run says which key differs, and scores later files by the recorded rules. Restored, the note is gone."""
-    live = started(tmp_path, FROM.get(key, ""))
+    live = started(tmp_path, FROM.get(key, ""), key)
     before, text = ranks_of(live), (live.folder / "challenge.toml").read_text()
     set_rule(live, key)
     work = live.run(START + 3 * HOUR)
@@ -125,7 +126,7 @@ def test_a_rule_that_changes_after_the_start_does_not_move_the_board(tmp_path: P
 @pytest.mark.parametrize("key", some(CHANGES, *KEPT))
 def test_before_the_start_a_changed_rule_is_in_force_at_once(tmp_path: Path, key: str) -> None:
     """Without a note; from the start on it is the recorded one."""
-    live = make(tmp_path, FROM.get(key, ""))
+    live = make(tmp_path, FROM.get(key, ""), key)
     set_rule(live, key)
     if key == "split":
         live.write_solution(solution(0))
