@@ -22,7 +22,7 @@ from scorer.board.board import (
     SliceRow,
     counting_over_time,
 )
-from scorer.board.statistics import ScoredRows, measured, pairs, with_statistics
+from scorer.board.statistics import ScoredRows, measured, pairs, units_by_clusters, with_statistics
 from scorer.errors import MeasureError, SolutionError
 from scorer.files import code_digest
 from scorer.lists.slices import Slice, read_slices
@@ -389,17 +389,21 @@ def are_clear(now: Now, track: Track, digests: Sequence[str]) -> bool | None:
         return None
     of_entry = dict(now.view.scores(set(digests), now.basis, [measure]))
     inside = split_masks(now.view.flags(now.basis))[track.shown_split].inside
-    scores = np.array([of_entry[digest][0] for digest in digests])[:, inside]
-    scores = scores[:, ~np.isnan(scores).all(axis=0)]
-    found = pairs(measured(scores, np.nanmean(scores, axis=1).tolist(), [True] * 2), has_counts=False)
-    return all(pair.is_clear for pair in found)
+    scores = np.array([of_entry[digest][0] for digest in digests])
+    queries = np.flatnonzero(inside & ~np.isnan(scores).all(axis=0))
+    scores, units = scores[:, queries], units_within(units_by_clusters(now.view, track, now.basis), queries)
+    means = np.nanmean(scores, axis=1).tolist()
+    task = measured(scores, means, [True] * 2, bounded=measure.bounded, units=units)
+    return all(pair.is_clear for pair in pairs(task, has_counts=False))
 
 
 def _missed(board: Board) -> str:
     """How rare losses may be that the queries do not show: those that a sample lacks with the probability `LEVEL`."""
     queries = board.scored_queries if board.track.shows_final else board.preliminary_queries
-    share = 100 * (1 - LEVEL ** (1 / max(queries, 1)))
-    return f" {counted(queries, 'query', 'queries')} may miss losses on up to {share:.2g} % of all queries."
+    clusters = board.primary_certainty and board.primary_certainty.clusters
+    number, one, many = (clusters, "cluster", "clusters") if clusters else (queries, "query", "queries")
+    share = 100 * (1 - LEVEL ** (1 / max(number, 1)))
+    return f" {counted(number, one, many)} may miss losses on up to {share:.2g} % of all {many}."
 
 
 MOST_TESTED = 2000

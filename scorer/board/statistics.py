@@ -53,6 +53,7 @@ from scorer.scoring.statistics.resampling import (
 )
 from scorer.scoring.statistics.units import units_of, units_within
 from scorer.scoring.unjudged import mean_bounds
+from scorer.settings.tracks import Track
 from scorer.store.events import Basis
 from scorer.store.snapshot import Cache, Snapshot
 
@@ -86,6 +87,21 @@ class MeasureStatistics:
 _JSON = TypeAdapter(MeasureStatistics)
 
 
+def clusters_of(view: Snapshot, track: Track, basis: Basis) -> tuple[str, ...] | None:
+    """[query]: the cluster of each query of the solution, which are read once for a snapshot; None without clusters."""
+    listed = track.clusters_path or track.clusters
+    key = "clusters", listed, basis.solution
+    if listed is not None and key not in view.derived:
+        view.derived[key] = read_clusters(listed, view.queries(basis.solution).ids)
+    return view.derived.get(key)
+
+
+def units_by_clusters(view: Snapshot, track: Track, basis: Basis) -> Ints | None:
+    """[query]: which queries of the solution belong together; None without clusters."""
+    clusters = clusters_of(view, track, basis)
+    return None if clusters is None else units_of([view.queries(basis.solution).ids], [clusters])[0]
+
+
 @dataclass(frozen=True)
 class ScoredRows:
     """The rows of a board with a score on the primary measure, and where their scores on the queries are."""
@@ -102,18 +118,15 @@ class ScoredRows:
         """The queries that the scores of the board are means over."""
         return split_masks(self.flagged)[self.board.track.shown_split]
 
-    @cached_property
+    @property
     def clusters(self) -> tuple[str, ...] | None:
         """[query]: its cluster; None without clusters."""
-        listed = self.board.track.clusters_path or self.board.track.clusters
-        return None if listed is None else read_clusters(listed, self.view.queries(self.basis.solution).ids)
+        return clusters_of(self.view, self.board.track, self.basis)
 
     @cached_property
     def units(self) -> Ints | None:
         """[query]: which queries belong together, by their clusters."""
-        if self.clusters is None:
-            return None
-        return units_of([self.view.queries(self.basis.solution).ids], [self.clusters])[0]
+        return units_by_clusters(self.view, self.board.track, self.basis)
 
     def means(self, column: int) -> tuple[float | None, ...]:
         """The score of each row on a measure, as the board shows it."""

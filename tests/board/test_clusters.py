@@ -9,12 +9,17 @@ from typing import Any
 
 import pytest
 
+from scorer.board.build import are_clear
+from scorer.files import digest
+from scorer.live.now import Now
 from scorer.live.rules import recorded_settings
 from scorer.rules.split import QuerySplit
 from scorer.scoring.analysis.compare import compare
 from scorer.scoring.evaluation import evaluate
 from scorer.settings.loading import read_challenge
 from scorer.store.documents import SplitDocument
+from scorer.store.snapshot import Snapshot
+from scorer.store.store import Store
 from scorer.verification.commitment import verified_split
 from tests.commands import here
 from tests.paths import tree
@@ -102,10 +107,34 @@ def test_only_the_number_of_clusters_is_public(site: Path) -> None:
         assert b"clusters.csv" not in content, name
 
 
+def are_two_clear(folder: Path) -> bool | None:
+    """What a team reads of two entries: whether that of amber-lamp is clearly better than that of even-tide."""
+    challenge = read_challenge(folder)
+    files = (next((folder / "submissions/main").glob(f"*-{team}.txt")) for team in ("amber-lamp", "even-tide"))
+    digests = [digest(file) for file in files]
+
+    def read(view: Snapshot) -> bool | None:
+        now = Now.of(view, challenge.tracks[0])
+        return are_clear(now, now.track, digests)
+
+    with Store.open(challenge.database_address) as store:
+        return store.read(read)
+
+
+def test_two_entries_of_a_team_are_compared_by_clusters(site: Path, tmp_path: Path) -> None:
+    """As two teams of the board: with few clusters, nothing is clear."""
+    assert are_two_clear(site.parent) is True
+    write_challenge(tmp_path / "c", PRIMARY + 'clusters = "clusters.csv"\n')
+    write_clusters(tmp_path / "c", {query: f"{number % 8}" for number, query in enumerate(QUERIES)})
+    assert here("run", tmp_path / "c").code == 0
+    assert are_two_clear(tmp_path / "c") is False
+
+
 def test_the_head_of_the_board_says_how_many_clusters_speak(site: Path, tmp_path: Path) -> None:
     """And why there are no intervals with fewer than ten."""
     text = "The queries are in 16 clusters."
     assert text in (site / "main/index.html").read_text(encoding="utf-8")
+    assert "16 clusters may miss losses on up to 17 % of all clusters." in json.dumps(statistics(site)["rows"])
     write_challenge(tmp_path / "c", PRIMARY + 'clusters = "clusters.csv"\n')
     write_clusters(tmp_path / "c", {query: f"{number % 8}" for number, query in enumerate(QUERIES)})
     assert here("run", tmp_path / "c").code == 0
