@@ -178,16 +178,21 @@ def entry_documents(
         if (own_score := document["scores"].get(rules.shown_stage, {}).get(names[0])) is None:
             continue
         if str(entry.index) == compared and before is not None:
-            document["against"] = _against(now, scored.track, (entry, own_score), before)
+            document["against"] = _against(view, now, scored.track, (entry, own_score), before)
         before = entry, own_score
     return listed
 
 
-def _against(now: Now, track: Track, own: tuple[Entry, float], before: tuple[Entry, float]) -> AnswerDocument:
-    """What an entry with a score is against an earlier one of its team: better or worse, and whether clearly."""
+def _against(
+    view: Snapshot, now: Now, track: Track, own: tuple[Entry, float], before: tuple[Entry, float]
+) -> AnswerDocument:
+    """What an entry with a score is against an earlier one of its team: better or worse, and whether clearly.
+
+    A page asks again and again, so the answer is kept with the whole record, not with the part of the team in `now`.
+    """
     digests = own[0].digest, before[0].digest
-    version = now.basis, track.primary, track.shown_split, track.shows
-    is_clear = now.view.kept(("clear", *digests), version, lambda: are_clear(now, track, digests))
+    version = now.basis, track.primary, track.shown_split, track.shows, track.clusters
+    is_clear = view.kept(("clear", *digests), version, lambda: are_clear(now, track, digests))
     answer = {None: "not compared", True: "yes", False: "too close to call"}[is_clear]
     decimals, difference = track.shown_decimals, own[1] - before[1]
     text = worded_gap("{} than", f"entry {before[0].index}", difference, answer, decimals)

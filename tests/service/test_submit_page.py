@@ -9,17 +9,19 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from unittest.mock import Mock
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from httpx2 import Response
 from starlette.testclient import TestClient
 
+from scorer.board.build import are_clear
 from scorer.board.site import templates
 from scorer.board.site.templates import CompiledTemplates
 from scorer.organising.teams import issue
 from scorer.organising.watch import ALIVE, PAUSED_AFTER
-from scorer.service import submitting
+from scorer.service import documents, submitting
 from scorer.service.accepting import HELD_AT_MOST
 from scorer.service.app import application
 from scorer.service.documents import Checks, last_file
@@ -475,7 +477,9 @@ class TestHandingIn:
         assert visitor.hand_in(GOOD).status_code == 303
         assert len(challenge.service.followed.deliveries) == 5
 
-    def test_a_result_arrives_on_the_page(self, challenge: Served, visitor: Visitor) -> None:
+    def test_a_result_arrives_on_the_page(
+        self, challenge: Served, visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """The page looks until the board has the score; the receipt is in words."""
         visitor.hand_in(GOOD, "first.txt")
         page = visitor.page()
@@ -495,7 +499,11 @@ class TestHandingIn:
         assert "against" in challenge.entry("amber", first)
         visitor.hand_in(POOR, "second.txt")
         challenge.run()
+        calls = Mock(wraps=are_clear)
+        monkeypatch.setattr(documents, "are_clear", calls)
         against = challenge.entry("amber", visitor.address["entry"])["against"]
+        assert challenge.entry("amber", visitor.address["entry"])["against"] == against
+        assert calls.call_count == 1  # a page asks again and again
         text = f"Worse than entry {first}: too close to call (\N{MINUS SIGN}{-against['difference']:.4f})."
         assert against == {"entry": int(first), "difference": against["difference"], "clear": False, "text": text}
         assert f" {text} It does not count; the rank is as if it did.</p>" in visitor.page()
