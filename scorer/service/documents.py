@@ -23,7 +23,7 @@ import anyio
 from scorer.board.build import are_clear, board, worded_gap
 from scorer.board.site.captions import status_words
 from scorer.errors import Findings, Problem
-from scorer.files import Location, digest
+from scorer.files import FileBelow, Location
 from scorer.live.entries import Arrival, Followed, entries, scored_entries
 from scorer.live.entry import (
     SERVICE,
@@ -37,7 +37,7 @@ from scorer.live.entry import (
 )
 from scorer.live.names import shown_names
 from scorer.live.now import Now
-from scorer.organising.files import final_path
+from scorer.organising.files import safe_digest, submissions_folder
 from scorer.record.events import Event, FileBody
 from scorer.rules.quota import next_place
 from scorer.service.uploads import in_thread
@@ -374,7 +374,7 @@ class Verdict:
     """How much the file has, or how many errors."""
 
 
-LastFile = tuple[Path, str] | None
+LastFile = tuple[FileBelow, str] | None
 """The file of the last entry of a team, which a check compares with another one, and its digest; None without one."""
 
 
@@ -388,7 +388,8 @@ def last_file(followed: Followed, track: Track, team: str, before: int | None = 
     last = max(present, key=lambda state: state.index, default=None)
     if last is None or last.source != SERVICE:
         return None
-    return final_path(track, last.submission.file), last.submission.digest
+    parts = tuple(last.submission.file.split("/")[1:])
+    return FileBelow(submissions_folder(track), parts), last.submission.digest
 
 
 @dataclass(slots=True)
@@ -410,7 +411,7 @@ class Checks:
             key = _key(challenge, track, digest, last)
             if key not in self._known:
                 compared = last if last is not None and last[1] != digest else None
-                answer = await in_thread("check", self._checked, challenge.root, track, path, compared)
+                answer = await in_thread("check", self._checked, challenge, track, path, compared)
                 if answer is None:
                     return None
                 self._known[key] = answer
@@ -433,15 +434,15 @@ class Checks:
         if self._process is not None:
             self._process.kill()
 
-    def _checked(self, root: Path, track: str, path: Path, last: LastFile) -> Verdict | None:
+    def _checked(self, challenge: Challenge, track: str, path: Path, last: LastFile) -> Verdict | None:
         """In a thread: check a file, and compare it with the last one if its bytes are still there."""
         if self._stopped.is_set():
             return None
         command = [sys.executable, "-P", "-m", "scorer", "check", str(path), "--track", track]
-        command += ["--challenge", str(root), "--no-meta", "--no-solution", "--format", "json"]
+        command += ["--challenge", str(challenge.root), "--no-meta", "--no-solution", "--format", "json"]
         with suppress(OSError):
-            if last is not None and digest(last[0]) == last[1]:
-                command += ["--last", str(last[0])]
+            if last is not None and safe_digest(last[0], challenge.limits) == last[1]:
+                command += ["--last", str(last[0].path)]
         try:
             process = subprocess.Popen(  # noqa: S603
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

@@ -452,7 +452,7 @@ class TestHandingIn:
         assert text in challenge.entry("amber", delivery)["check"]["messages"]
         last = last_file(challenge.service.followed, challenge.live.track, "amber")
         assert last is not None
-        last[0].write_text("q1:a\n")
+        last[0].path.write_text("q1:a\n")
         visitor.choose(GOOD.replace("q4:a\n", "q4:c\n"))
         assert "your last entry" not in visitor.page()
 
