@@ -2,7 +2,7 @@
 
 A command is a function. Each of its parameters has a declaration in the place of a default: what it is called on the
 command line, and its help. The declarations and the types of the parameters make the parser. A parameter whose type is
-a dataclass stands for the options that its fields declare.
+a dataclass has the options that its fields declare.
 """
 
 from __future__ import annotations

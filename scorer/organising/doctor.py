@@ -166,9 +166,10 @@ def status(challenge: Challenge, store: Store) -> list[str]:
         advised: list[str] = []
         for track in challenge.tracks:
             now = Now.of(view, track)
-            new = _new_files(now)
-            of_tracks += _track_lines(now, track, store, new)
-            advised += _advice(now, track.name, new)
+            present = [entry for entry in entries(now).all if entry.presence == "present"]
+            states, new = Counter(entry.state for entry in present), _new_files(now)
+            of_tracks += _track_lines(now, track, store, states, len({entry.team for entry in present}), new)
+            advised += _advice(now, track.name, states, new)
         advised += (*_to_publish(view, challenge), *_backup(view, exported))
         return [*of_tracks, *(f"next: {line}" for line in advised)]
 
@@ -212,10 +213,9 @@ def _new_files(now: Now) -> int:
     return len(folder.files) - len(recorded)
 
 
-def _advice(now: Now, name: str, new: int) -> Iterator[str]:
+def _advice(now: Now, name: str, states: Mapping[State, int], new: int) -> Iterator[str]:
     """The commands that make sense now for a track."""
     view, phase = now.view, now.phases.current(now.view.now)
-    states = Counter(entry.state for entry in entries(now).all if entry.presence == "present")
     if (erratum := now.errata.open) is not None:
         yield f"`scorer erratum apply --track {name} --reason TEXT`, or `cancel`: erratum {erratum.number} is open"
     last_run = view.last_run(name)
@@ -262,15 +262,12 @@ def number_in_state(states: Mapping[State, int], state: State) -> str:
     return f"{states[state]:,} {words.of_organiser or words.label}"
 
 
-def _track_lines(now: Now, track: Track, store: Store, new: int) -> Iterator[str]:
+def _track_lines(now: Now, track: Track, store: Store, states: Counter[State], teams: int, new: int) -> Iterator[str]:
     view = now.view
-    present = [entry for entry in entries(now).all if entry.presence == "present"]
-    states = Counter(entry.state for entry in present)
-    teams = len({entry.team for entry in present})
     listed_states = [*ALWAYS_SHOWN, *(state for state in UNRANKED if states[state])]
     parts = ", ".join(number_in_state(states, state) for state in listed_states)
     yield (
-        f"{track.name}: {counted(len(present), 'entry', 'entries')} of {counted(teams, 'team')}: {parts}; "
+        f"{track.name}: {counted(states.total(), 'entry', 'entries')} of {counted(teams, 'team')}: {parts}; "
         f"{counted(new, 'new file')} in the folder"
     )
     last_run = view.last_run(track.name)

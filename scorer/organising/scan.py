@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scorer.files import UnsafePathError
 from scorer.limits import Limits
@@ -378,12 +378,12 @@ def import_submissions(
         last = view.last_scan(track)
         stored = new_scan.stored_after(last) if new_scan else None
         states = recorded(view, track)
+
+        def with_scan(body: Mapping[str, Any]) -> Mapping[str, Any]:
+            return {**(new_scan.completed(last, body) if new_scan else body), **naming}
+
         added = [
-            (
-                track,
-                kind,
-                {**(new_scan.completed(last, body) if new_scan else body), **naming} if kind == "arrival" else body,
-            )
+            (track, kind, with_scan(body) if kind == "arrival" else body)
             for kind, body in import_changes(states, scanned, recheck)
             if kind == "arrival"
             or (state := states.get((body["file"], body["digest"]))) is None

@@ -247,9 +247,8 @@ def holm_matrix(p_values: Floats, ordered: bool) -> Floats:
 def smallest_shown(deviation: float, queries: int, level: float) -> float:
     """Return the mean difference that a two-sided paired t-test of so many queries finds with a probability of 80 %.
 
-    `deviation` is the standard deviation of the differences. A difference in the other
-    direction does not count as found. NaN for fewer than two queries. Source: Cohen, Statistical Power
-    Analysis for the Behavioral Sciences, 1988.
+    `deviation` is the standard deviation of the differences. A difference in the other direction does not count as
+    found. NaN for fewer than two queries. Source: Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988.
     """
     if queries < 2:
         return math.nan

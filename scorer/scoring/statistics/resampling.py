@@ -69,7 +69,7 @@ def gain_of_choosing(scores: Floats, units: Ints | None = None) -> float:
     """Return by how much the best mean of entries that are truly equal exceeds their true mean, on average.
 
     `scores` are [entry, query], `units` those of the queries. Entries are resampled together, so that what they share
-    is no chance to choose from. The deviations of the resampled means from the observed ones stand for those of the
+    is no chance to choose from. The deviations of the resampled means from the observed ones estimate those of the
     observed means from the true ones; the gain is the mean of the largest deviation. Entries without a mean are left
     out; 0 without two entries.
     """
