@@ -210,10 +210,7 @@ class Rehearsal:
             yield f"the list of items lacks {counted(len(outside), 'relevant item')}; add them"
         if 2 * (empty := sum(not items for items in relevant)) > board.queries:
             yield f"{empty:,} of {board.queries:,} queries have no relevant item, so no list for them counts"
-        if board.pairs and not any(pair.is_separable for pair in board.pairs):
-            which = "" if board.lacks_preliminary else "preliminary "
-            found = counted(board.preliminary_queries or board.scored_queries, f"{which}query", f"{which}queries")
-            yield f"no two invented teams, from the worst to the best, are separable by {found}; take more"
+        yield from _about_pairs(board)
         seen = {phase for each in moments for phase in _phases_seen(each)}
         for phase in track.phases:
             if phase.name not in seen:
@@ -240,6 +237,15 @@ class Rehearsal:
                 yield f"{what} has no scored file, so the board shows nothing to beat"
             elif 0 < 0.95 * scores.get(BEST, 0.0) <= scores.get(name, 0.0):  # hardly anything is left to do
                 yield f"{what} has {scores[name] / scores[BEST]:.0%} of the best possible score; make the task harder"
+
+
+def _about_pairs(board: Board) -> Iterator[str]:
+    if board.pairs and not any(pair.is_separable for pair in board.pairs):
+        which = "" if board.lacks_preliminary else "preliminary "
+        found = counted(board.preliminary_queries or board.scored_queries, f"{which}query", f"{which}queries")
+        if board.primary_certainty and (clusters := board.primary_certainty.clusters):
+            found += f" in {counted(clusters, 'cluster')}"
+        yield f"no two invented teams, from the worst to the best, are separable by {found}; take more"
 
 
 def _phases_seen(now: Now) -> Iterator[str | None]:

@@ -297,7 +297,8 @@ def test_every_rule_has_its_dates(everything_at_once: tuple[Path, Answer, Path, 
     """Splits, slices, hidden names, rows that are entries, an overall ranking, and three tracks."""
     _, answer, _, _ = everything_at_once
     assert regrets(answer) == [
-        "films: no two invented teams, from the worst to the best, are separable by 8 preliminary queries; take more",
+        "films: no two invented teams, from the worst to the best, are separable by 8 preliminary queries in 4 "
+        "clusters; take more",
         "films: the phase one shows nothing: no team sees a score while it can hand in again",
     ]
     lines = [line.strip() for line in answer.out.splitlines()]
