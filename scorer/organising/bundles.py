@@ -77,9 +77,9 @@ def challenge_files(challenge: Challenge, moved: Portable, *, solutions: bool) -
     root = challenge.root
     paths = {place: root / place for place in files_of_site(root)}
     for track in challenge.tracks:
-        files = {**public_lists(track), "key_file": track.key_path}
+        files = {**public_lists(track), "key_file": track.key_path, "clusters": track.clusters_path}
         if solutions:
-            files |= {"solution": track.solution_path, "slices": track.slices_path, "clusters": track.clusters_path}
+            files |= {"solution": track.solution_path, "slices": track.slices_path}
         for key, path in files.items():
             if isinstance(path, Path):
                 paths[moved.places[track.name, key]] = path

@@ -107,6 +107,15 @@ def test_only_the_number_of_clusters_is_public(site: Path) -> None:
         assert b"clusters.csv" not in content, name
 
 
+def test_a_bundle_without_solutions_has_the_same_site(site: Path, tmp_path: Path) -> None:
+    """The pages need the clusters, not the grades."""
+    assert here("export", tmp_path / "small.zip", "--challenge", site.parent).code == 0
+    answer = here("import", tmp_path / "small.zip", tmp_path / "new")
+    assert answer.code == 0, answer.err
+    assert not (tmp_path / "new/solutions").exists()
+    assert tree(tmp_path / "new/site") == tree(site)
+
+
 def are_two_clear(folder: Path) -> bool | None:
     """What a team reads of two entries: whether that of amber-lamp is clearly better than that of even-tide."""
     challenge = read_challenge(folder)
