@@ -441,7 +441,7 @@ def _tokens(
         else:
             address = server or settings.branding.service or settings.branding.url
             if not address:
-                raise WrongCallError(f"{action} needs --server URL, or url in the table [site] of challenge.toml")
+                raise WrongCallError(f"{action} needs --server URL, or service in the table [site] of challenge.toml")
             address = service_address(address)
             if output is not None:
                 invited = issuing.invite_all(settings, store, Path(values[0]), output, address, expires)
