@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
@@ -264,6 +265,20 @@ def test_a_sparkline_rises_with_each_better_entry() -> None:
     (mark,) = sparklines(board_of(track, replace(solo, entries=(gone, *solo.entries))))
     assert mark is not None
     assert mark.label == "0.3000 at first"
+
+
+def test_a_sparkline_with_a_pick_after_the_last_entry_stays_in_its_picture() -> None:
+    """The pick makes another entry count; the line ends at the right margin."""
+    track = challenge(entry="picks").tracks[0]
+    solo = scored_row("solo", 0.3, 0.3, 5)
+    last, first = (entry("solo", number, (score,) * 5, (score,) * 5) for number, score in ((4, 0.4), (1, 0.2)))
+    picked = replace(first, picks=((last.received + timedelta(days=40), True),))
+    (mark,) = sparklines(board_of(track, replace(solo, entry=picked, entries=(last, picked))))
+    assert mark is not None
+    assert mark.label == "0.2000 at first, 0.2000 at last"
+    places = [float(at) for at in re.findall(r"[MH]([\d.]+)", mark.path)]
+    assert places == sorted(places)
+    assert (places[0], places[-2:]) == (2, [SPARK_WIDTH - 2] * 2)
 
 
 # Columns

@@ -226,12 +226,13 @@ def _percent(part: int, whole: int) -> str:
 def sparklines(board: Board) -> tuple[Mark | None, ...]:
     """The score of each row that counted, all on one scale; None for a row without a scored entry.
 
-    Times go from the first to the last scored entry of the board.
+    Times go from the first to the last scored entry of the board, or to a later pick or decision.
     """
     records = [
         [(when, score) for when, score in counting_scores(board, row) if score is not None] for row in board.rows
     ]
     times = [entry.received.timestamp() for row in board.rows for entry in row.entries if entry.state == "scored"]
+    times += [when.timestamp() for steps in records for when, _ in steps]
     scores = [score for steps in records for _, score in steps]
     if not scores:
         return (None,) * len(board.rows)
