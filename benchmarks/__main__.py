@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from benchmarks import batch, boards, fusion, live, parts, serving, tools, verification
+from benchmarks import batch, boards, fusion, live, parts, record, serving, tools, verification
 from benchmarks.meter import CommandError, floor
 from benchmarks.picture import drawn
 from benchmarks.report import limits, tables
@@ -32,6 +32,7 @@ PARTS = (
     "statistics",
     "live",
     "serving",
+    "record",
     "verification",
     "fusion",
 )
@@ -132,6 +133,7 @@ def _measured(options: argparse.Namespace, folder: Path, compiled: Path) -> dict
         "statistics": lambda: boards.statistics(bench),
         "live": lambda: live.live(bench),
         "serving": lambda: serving.serving(bench),
+        "record": lambda: record.record(bench),
         "verification": lambda: verification.verification(bench),
         "fusion": lambda: fusion.fusion(bench, python, compiled, with_ranx="ranx" in installed),
     }

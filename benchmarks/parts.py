@@ -70,6 +70,8 @@ class Sizes:
     """Teams and queries of live challenges."""
     served: tuple[int, int, int]
     """Recorded entries, seconds of deliveries, and single deliveries."""
+    entries: tuple[int, ...]
+    """Of records."""
     rounds: int
 
 
@@ -92,6 +94,7 @@ FULL = Sizes(
     events=100_000,
     live=((300, 5704), (1000, 5704), (2000, 20)),
     served=(10_000, 30, 20),
+    entries=(500, 1000, 2000, 5000, 20_000),
     rounds=3,
 )
 QUICK = Sizes(
@@ -110,6 +113,7 @@ QUICK = Sizes(
     events=1000,
     live=((6, 50),),
     served=(20, 1, 1),
+    entries=(20, 40),
     rounds=1,
 )
 

@@ -39,6 +39,7 @@ def tables(results: Results) -> str:
         sections += [_statistics(board) for board in results["statistics"]["boards"]]
     sections += [_live(challenge) for challenge in results.get("live", {}).get("challenges", [])]
     sections += [_serving(results["serving"])] if "serving" in results else []
+    sections += [_record(results[part]) for part in ("record",) if part in results]
     if "verification" in results:
         sections.append(_verification(results["verification"]))
     if "fusion" in results:
@@ -306,6 +307,20 @@ def _serving(part: Results) -> str:
         f"{part['rate']} a second\n\n{_table(head, rows)}\n\nA single entry is scored {scored[last]:.1f} s after its "
         f"last byte, and on the board {shown[last]:.1f} s later (95 %)."
     )
+
+
+def _record(part: Results) -> str:
+    steps = part["points"][0]["seconds"]
+    rows = [
+        [
+            f"{point['entries']:,}",
+            *(f"{median(point['seconds'][step]):.3f}" for step in steps),
+            f"{point['memory'] / 1e6:.0f}",
+        ]
+        for point in part["points"]
+    ]
+    table = _table(["entries", *steps, "memory of the loop, MB"], rows)
+    return f"### A record of {part['teams']} teams that grows, seconds of the processor\n\n{table}"
 
 
 def _processes(what: str, heading: str, column: Mapping[str, str], part: Results) -> str:

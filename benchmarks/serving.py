@@ -63,7 +63,7 @@ def serving(bench: Bench) -> Results:
     recorded, seconds, single = bench.sizes.served
     folder = bench.folder / f"served-{recorded}"
     if not folder.exists():
-        _challenge(folder, recorded)
+        challenge(folder, recorded)
     bench.say(f"service with {recorded:,} recorded entries")
     subprocess.run([*_scorer(), "run", str(folder)], check=False, capture_output=True)
     results: Results = {"recorded": recorded, "teams": TEAMS, "rate": RATE}
@@ -87,7 +87,7 @@ def _scorer() -> list[str]:
     return [sys.executable, "-m", "scorer"]
 
 
-def _challenge(folder: Path, recorded: int) -> None:
+def challenge(folder: Path, recorded: int) -> None:
     """A challenge with small recorded entries of all teams."""
     submissions = folder / "submissions" / "main"
     submissions.mkdir(parents=True)

@@ -105,6 +105,21 @@ def test_quick_run_verifies_a_log(results: dict[str, Any]) -> None:
     assert all(value > 0 for tool in part["tools"].values() for value in (*tool["wall"], *tool["memory"]))
 
 
+@pytest.mark.endurance
+def test_quick_run_follows_a_record_that_grows(results: dict[str, Any]) -> None:
+    """Each step of the loop and each command has a cost, at each number of entries."""
+    part = results["record"]
+
+    assert [point["entries"] for point in part["points"]] == [20, 40]
+    for point in part["points"]:
+        assert {*point["seconds"]} == {
+            *("accept", "run, nothing new", "run, one more", "render, one more"),
+            *("scorer run, nothing new", "scorer run, one more"),
+        }
+        assert all(value > 0 for seconds in point["seconds"].values() for value in seconds)
+        assert point["memory"] > 0
+
+
 def test_a_generated_log_is_valid(tmp_path: Path) -> None:
     """So the benchmark measures the verification of a log without a fault."""
     file = tmp_path / "log.jsonl"
