@@ -6,7 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from jinja2 import Environment
 
+from scorer.board.site import templates
+from scorer.board.site.templates import CompiledTemplates
 from scorer.errors import ScorerError
 from scorer.files import shipped_templates
 from scorer.settings.tracks import Challenge
@@ -60,6 +63,13 @@ def test_a_template_reaches_nothing_but_its_context(challenge: Challenge, expres
     assert not (challenge.root / "new.txt").exists()
 
 
+def test_one_template_of_the_feed_is_rendered_in_the_sandbox(challenge: Challenge) -> None:
+    """It is the only one whose name does not end as those of pages."""
+    (challenge.root / "templates/feed.xml").write_text("{{ challenge.__class__.__mro__ }}")
+    with pytest.raises(ScorerError, match=r"templates/feed\.xml"):
+        rendered(challenge)
+
+
 def test_a_template_uses_values_macros_and_filters(challenge: Challenge) -> None:
     """Text, numbers and the values of the page."""
     (challenge.root / OWN).write_text(
@@ -80,6 +90,82 @@ def test_the_shipped_templates_render_the_same_in_the_sandbox(challenge: Challen
     shutil.copytree(shipped_templates(), tmp_path / "templates")
 
     assert rendered(challenge) == plain
+
+
+# Templates that are compiled, which other processes execute
+
+
+@pytest.fixture
+def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for compiled templates."""
+    folder = tmp_path / "cache" / "scorer"
+    forget(folder, monkeypatch)
+    return folder
+
+
+def forget(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let the templates be compiled as by a new process; returns the names of those that are, once they are."""
+    names: list[str] = []
+    compile_template = Environment.compile
+
+    def noted(environment: Environment, source: str, name: str, filename: str) -> object:
+        names.append(name)
+        return compile_template(environment, source, name, filename)
+
+    monkeypatch.setattr(Environment, "compile", noted)
+    monkeypatch.setattr(templates, "COMPILED", {False: CompiledTemplates(folder), True: CompiledTemplates()})
+    return names
+
+
+def test_shipped_templates_are_compiled_once_for_all_processes(
+    challenge: Challenge, compiled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only this user can use what is kept; another version of scorer, or other bytes, are not used."""
+    plain = rendered(challenge)
+    kept = {path: path.read_bytes() for path in compiled.iterdir()}
+    assert len(kept) > 20
+    assert compiled.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
+    compiled_again = forget(compiled, monkeypatch)
+    assert rendered(challenge) == plain
+    assert not compiled_again
+
+    for path, content in kept.items():
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    compiled_again = forget(compiled, monkeypatch)
+    assert rendered(challenge) == plain
+    assert len(compiled_again) == len(kept)
+    assert {path: path.read_bytes() for path in compiled.iterdir()} == kept
+
+    monkeypatch.setattr(templates, "code_digest", lambda: "of another version")
+    compiled_again = forget(compiled, monkeypatch)
+    assert rendered(challenge) == plain
+    assert len(compiled_again) == len(kept)
+
+
+@pytest.mark.parametrize("what", ["others can use it", "a link", "a file"])
+def test_a_folder_that_others_can_use_is_not_used(
+    challenge: Challenge, compiled: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """No code is read from it, and none is written."""
+    plain = rendered(challenge)
+    if what == "others can use it":
+        compiled.chmod(0o770)
+    else:
+        other = compiled.rename(compiled.with_name("other"))
+        compiled.symlink_to(other) if what == "a link" else compiled.write_bytes(b"")
+    before = compiled.lstat().st_mtime_ns, sorted(compiled.parent.rglob("*"))
+    compiled_again = forget(compiled, monkeypatch)
+    assert rendered(challenge) == plain
+    assert len(compiled_again) > 20
+    assert before == (compiled.lstat().st_mtime_ns, sorted(compiled.parent.rglob("*")))
+
+
+def test_what_an_organiser_wrote_is_compiled_by_each_process(challenge: Challenge, compiled: Path) -> None:
+    """Nor are the shipped templates kept that are rendered with one: their code is that of the sandbox."""
+    (challenge.root / OWN).write_text("{{ page.title }}")
+    rendered(challenge)
+    assert not compiled.exists()
 
 
 def test_a_report_is_the_same_in_the_sandbox(tmp_path: Path, terminal: Terminal) -> None:

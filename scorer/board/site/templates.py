@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import marshal
 import os
 import re
+import stat
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -16,6 +21,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+import jinja2
 from jinja2 import (
     ChoiceLoader,
     Environment,
@@ -30,8 +36,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
 from scorer.errors import ScorerError, need_libraries
-from scorer.files import shipped_templates
-from scorer.files.writing import PART
+from scorer.files import FileBelow, code_digest, shipped_templates
+from scorer.files.writing import PART, create_private, replace_content
 from scorer.rules.tables import split_url
 from scorer.settings.tracks import PAGES, STATIC, Challenge, Track, is_link
 from scorer.wording import (
@@ -372,21 +378,67 @@ class TemplateFolder(FileSystemLoader):
 
 
 class CompiledTemplates(BytecodeCache):
-    """The templates that this process has compiled, by path and content: each is compiled once."""
+    """The templates that this process has compiled, by path and content: each is compiled once.
 
-    def __init__(self) -> None:
+    With a `folder`, the shipped ones are kept there for later processes. Their code is executed, so the folder is used
+    only if nobody else can write into it, and a file only for the versions and the template that it was made of.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
         self._code: dict[tuple[str, str], CodeType] = {}
+        self._folder = folder
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        bucket.code = self._code.get((bucket.key, bucket.checksum))
+        place = bucket.key, bucket.checksum
+        if place not in self._code and self._folder is not None and _is_private(self._folder):
+            with suppress(OSError, ValueError, EOFError, TypeError):  # no file, or no code
+                with FileBelow(self._folder, (bucket.key,)).open() as file:
+                    name, code = file.read(hashlib.sha256().digest_size), file.read()
+                if name == _name_of_code(bucket, code):
+                    self._code[place] = marshal.loads(code)  # noqa: S302 (only this user can have written it)
+        bucket.code = self._code.get(place)
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        if bucket.code is not None:
-            self._code[bucket.key, bucket.checksum] = bucket.code
+        if bucket.code is None:
+            return
+        self._code[bucket.key, bucket.checksum] = bucket.code
+        is_shipped = Path(bucket.code.co_filename).parent == shipped_templates()
+        if self._folder is not None and is_shipped and not sys.dont_write_bytecode:
+            with suppress(OSError):
+                for each in (self._folder.parent, self._folder):
+                    create_private(each, is_folder=True)
+                if _is_private(self._folder):
+                    code = marshal.dumps(bucket.code)
+                    content = _name_of_code(bucket, code) + code
+                    replace_content(self._folder / bucket.key, content, is_private=True)
 
 
-COMPILED = {is_own: CompiledTemplates() for is_own in (False, True)}
-"""Those of environments with and without own templates, whose code differs."""
+def _is_private(folder: Path) -> bool:
+    """Whether a folder, and no link, belongs to this user, and nobody else can use it."""
+    if os.name != "posix":
+        return False
+    with suppress(OSError):
+        status = folder.lstat()
+        return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
+    return False
+
+
+def _name_of_code(bucket: Bucket, code: bytes) -> bytes:
+    """A name of the code of a template, by all that it was made of, and its bytes: no other code has it."""
+    made_of = (jinja2.__version__, sys.version, code_digest(), bucket.key, bucket.checksum)
+    return hashlib.sha256("\n".join(made_of).encode() + code).digest()
+
+
+def _cache_folder() -> Path | None:
+    """Where programs of this user keep what can be made again; None if that is not known."""
+    with suppress(RuntimeError):
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+        return folder / "scorer" if folder.is_absolute() else None
+    return None
+
+
+COMPILED = {False: CompiledTemplates(_cache_folder()), True: CompiledTemplates()}
+"""Those of environments with and without own templates, whose code differs; none of the former is kept."""
 
 
 # The sandbox of templates that are not shipped: an imported bundle may contain them, too
@@ -424,6 +476,9 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 # Environments
 
+_TEMPLATES = (".html", ".xml")
+"""End the names of templates: of pages, and of the feed."""
+
 SHIPPED = "shipped"
 """The folder that a template names to extend a shipped template which it replaces."""
 
@@ -434,7 +489,11 @@ def environment_of(own: Path | None) -> Environment:
     The templates in the folder `own` come before the shipped ones; None: there is no such folder. If it has any, all
     are rendered in the sandbox, which is slower.
     """
-    is_own = own is not None and own.resolve() != shipped_templates().resolve() and any(own.glob("*.html"))
+    is_own = (
+        own is not None
+        and own.resolve() != shipped_templates().resolve()
+        and any(path.name.endswith(_TEMPLATES) for path in own.glob("*"))
+    )
     shipped = TemplateFolder(shipped_templates())
     folders = [] if own is None else [TemplateFolder(own)]
     environment = (Sandbox if is_own else Environment)(
@@ -518,7 +577,7 @@ def render_template(environment: Environment, name: str, context: Mapping[str, o
     except Exception as error:
         # A template can raise anything; Jinja2 puts its file and line into the traceback.
         frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
-        in_templates = [f"{file}:{line}" for file, line in frames if file.endswith(".html")]
+        in_templates = [f"{file}:{line}" for file, line in frames if file.endswith(_TEMPLATES)]
         if not in_templates:
             raise
         raise ScorerError(f"{in_templates[-1]}: {error}") from error
