@@ -11,6 +11,7 @@ import numpy as np
 from scorer.measures.kinds import kind
 from scorer.measures.matched import (
     About,
+    Bools,
     Floats,
     GainMap,
     Ints,
@@ -54,22 +55,27 @@ def ndcg(
 ) -> Floats:
     """The discounted cumulated gain of the list, divided by that of the ideal list."""
     gains = above_threshold(share_of_best(matched, gain), rel)
-    defined = (matched.relevant_items(rel) > 0) & (best_grades(matched) > 0)
     found = discounted_sum(matched, matched.found, gains, k, discount)
     if ideal == "full":
         best = highest_gains(matched, gains) * _discount_sums(matched, k, discount)
     elif ideal == "retrieved":
         best = discounted_sum(matched, by_gain(matched.found, gains), gains, k, discount)
     else:
-        best = _ideal_dcg(matched, k, gain, discount, rel)
-    return ratio(found, np.where(best > 0, best, 1), defined)
+        return ratio(found, _ideal_dcg(matched, k, gain, discount, rel), _has_gain(matched, rel))
+    return ratio(found, np.where(best > 0, best, 1), _has_gain(matched, rel))
+
+
+@once
+def _has_gain(matched: Matched, rel: Threshold) -> Bools:
+    return (matched.relevant_items(rel) > 0) & (best_grades(matched) > 0)
 
 
 @once
 def _ideal_dcg(matched: Matched, k: int | None, gain: Gain, discount: Discount, rel: Threshold) -> Floats:
     gains = above_threshold(share_of_best(matched, gain), rel)
     best_list = by_gain(matched.ideal, gains) if isinstance(gain, tuple) else matched.ideal.relevant()
-    return discounted_sum(matched, best_list, gains, k, discount)
+    best = discounted_sum(matched, best_list, gains, k, discount)
+    return np.where(best > 0, best, 1)
 
 
 @once
@@ -150,6 +156,12 @@ def best_grades(matched: Matched) -> Floats:
     return matched.total(best, best.grade)
 
 
+@once
+def _divisors(matched: Matched) -> Floats:
+    best = best_grades(matched)
+    return np.where(best == 0, 1, best)  # all gains of these queries are 0
+
+
 def above_threshold(gains: Gains, rel: Threshold) -> Gains:
     """Return gains that are 0 for items below the threshold."""
     return gains if rel == "positive" else lambda hits: np.where(hits.grade >= rel, gains(hits), 0)
@@ -161,8 +173,7 @@ def share_of_best(matched: Matched, gain: Gain) -> Gains:
     The divisor cancels in nDCG. For gain=exp, with best grade b, (2^g - 1) / (2^b - 1) is computed as 2^(g - b) (1 -
     2^-g) / (1 - 2^-b).
     """
-    best = best_grades(matched)
-    best = np.where(best == 0, 1, best)  # all gains of these queries are 0
+    best = _divisors(matched)
 
     def linear(hits: JudgedItems) -> Floats:
         return np.maximum(hits.grade, 0) / best[hits.query]

@@ -185,7 +185,7 @@ class Kind(Declared[Floats]):
 kind = declaration(Kind)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Measure:
     """A kind with a cut-off and parameters; made by `Kind.measure` and `Registry.parse`, which check them."""
 
@@ -243,8 +243,8 @@ class Measure:
     def _is_true(self, claim: _Claim) -> bool:
         return claim if isinstance(claim, bool) else not any(self.settings[name] == claim[name] for name in claim)
 
-    @property
-    def settings(self) -> dict[str, ParameterValue]:
+    @cached_property
+    def settings(self) -> Mapping[str, ParameterValue]:
         """The value of each parameter, by its name."""
         return {parameter.name: value for parameter, value in self._pairs()}
 

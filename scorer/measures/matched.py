@@ -38,7 +38,7 @@ Bools = NDArray[np.bool_]
 
 def ratio(numerator: Floats, denominator: Floats | float, defined: Bools) -> Floats:
     """Return `numerator` / `denominator`, and NaN where not `defined`."""
-    if defined.all():
+    if np.count_nonzero(defined) == defined.size:
         return numerator / denominator
     quotients = np.full(numerator.shape, np.nan)
     np.divide(numerator, denominator, out=quotients, where=defined)
@@ -174,9 +174,10 @@ class JudgedItems:
 
     def cached(self, key: object, compute: Callable[[], Computed]) -> Computed:
         """Return the result of `compute`, which is called only once for each `key`; do not change the result."""
-        if key not in self.cache:
-            self.cache[key] = compute()
-        result: Computed = self.cache[key]
+        try:
+            result: Computed = self.cache[key]
+        except KeyError:
+            result = self.cache[key] = compute()
         return result
 
     def __len__(self) -> int:
@@ -185,7 +186,7 @@ class JudgedItems:
     def where(self, selected: Bools | Ints) -> JudgedItems:
         """Return the entries that the mask `selected` has, or those whose indexes it lists, in that order."""
         if selected.dtype == np.bool_:
-            selected = np.flatnonzero(selected)
+            (selected,) = selected.nonzero()
             if selected.size == len(self):
                 return self
         tied = None if self.tied is None else self.tied.where(selected)
@@ -409,7 +410,7 @@ def once(
 
     @wraps(function)
     def kept(matched: Matched, /, *settings: _Settings.args, **named: _Settings.kwargs) -> Computed:
-        key = (function.__qualname__, matched.queries, settings, *named.items())
+        key = (function, matched.queries, settings, *named.items())
         return matched.ideal.cached(key, lambda: function(matched, *settings, **named))
 
     return kept
