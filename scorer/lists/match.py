@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -185,31 +185,27 @@ def match(
         _match_part, solution, query_once=query_once, list_length=list_length, ties=ties, with_groups=tie_bounds
     )
     queries = solution.flagged.size
-    seen = _Matches(np.zeros(queries, dtype=np.int64), np.zeros(queries, dtype=bool), Membership(solution))
+    seen = _Matches(np.zeros(queries, dtype=np.int64), np.zeros(queries, dtype=bool))
     for part in ordered(pool, match_part, parts, AHEAD):
         seen.add(part)
         if seen.lists > limits.queries:
             raise LimitError(limits, "queries", f"the file has {seen.lists:,} lists or more")
-    short, found_notes = Findings(), Findings()
     for part in seen.parts:
         problems.extend(part.problems)
-        found_notes.extend(part.notes)
-        short.extend(part.short)
-    lengths = np.concatenate([np.zeros(0, dtype=np.int64), *(part.length for part in seen.parts)])
-    if lengths.size:
+    if seen.lists:
         check_queries(solution, seen.answered, missing, problems, notes, seen.unknown)
     elif not problems:
         (problems if needs_lists else notes).add(0, "the file has no rows")
     if removed := sum(part.excluded for part in seen.parts):
         # In all lists, so that the number shows nothing about the queries of the solution.
         notes.note(0, "excluded", count=removed)
-    check_lengths(lengths, list_length, short, notes)
+    check_lengths(seen.parts, list_length, notes)
     retrieved = seen.length if list_length is None else np.minimum(seen.length, list_length)
-    items = int(retrieved.sum())
-    possible = int(np.minimum(retrieved, solution.judged).sum())
-    in_solution = seen.members.in_solution(items, possible) if len(solution.ideal) else None
-    few_known = check_items(seen.members, in_solution, items, possible, notes)
-    notes.extend(found_notes)
+    members, items = seen.members or Membership(solution), int(retrieved.sum())
+    in_solution, few_known = members.in_solution(items, retrieved) if len(solution.ideal) else (None, False)
+    check_items(members, few_known, items, notes)
+    for part in seen.parts:
+        notes.extend(part.notes)
     found = seen.joined()
 
     def matched_by(rule: Ties, extremes: tuple[Matched, Matched] | None = None) -> Matched:
@@ -217,17 +213,17 @@ def match(
         judged_items = judged_items.top(list_length) if rule in ("best", "worst") else judged_items
         return Matched(judged_items, solution.ideal, retrieved, seen.answered, extremes)
 
-    has_ties = tie_bounds and found.tied is not None and bool((found.tied.with_copies[0] > 1).any())
+    has_ties = tie_bounds and found.tied is not None and np.count_nonzero(found.tied.row_count > 1) > 0
     matched = matched_by(ties, (matched_by("worst"), matched_by("best")) if has_ties else None)
     if tie_bounds and not has_ties:
-        matched = replace(matched, extremes=(matched, matched))
+        matched = Matched(matched.found, solution.ideal, retrieved, seen.answered, (matched, matched))
     counts = Counts(
         queries=queries,
-        answered=int(seen.answered.sum()),
+        answered=int(np.count_nonzero(seen.answered)),
         unknown=len(seen.unknown),
         items=items,
         repeated=sum(part.repeated for part in seen.parts),
-        overlong=0 if list_length is None else int((seen.length > list_length).sum()),
+        overlong=0 if list_length is None else int(np.count_nonzero(seen.length > list_length)),
         in_solution=in_solution,
         few_known=few_known,
     )
@@ -263,7 +259,7 @@ class _Matches:
     """[query of the solution]"""
     answered: Bools
     """[query of the solution]"""
-    members: Membership
+    members: Membership | None = None
     unknown: set[str] = field(default_factory=set)
     parts: list[_Part] = field(default_factory=list)
     lists: int = 0
@@ -271,16 +267,21 @@ class _Matches:
 
     def add(self, part: _Part) -> None:
         """Add a part. Raises ScatteredError if an earlier part has one of its queries."""
-        known = part.number != UNKNOWN
-        number = part.number[known]
-        if self.answered[number].any() or not self.unknown.isdisjoint(part.unknown):
-            raise ScatteredError
+        number, length = part.number, part.length
+        if part.unknown:
+            known = number != UNKNOWN
+            number, length = number[known], length[known]
+        if self.members is None:
+            self.members = part.members
+        else:
+            if self.answered[number].any() or not self.unknown.isdisjoint(part.unknown):
+                raise ScatteredError
+            self.members.add(part.members)
         self.answered[number] = True
-        self.length[number] = part.length[known]
+        self.length[number] = length
         self.lists += part.length.size
         self.unknown.update(part.unknown)
         self.parts.append(part)
-        self.members.add(part.members)
 
     def joined(self) -> FoundItems:
         every = [part.found for part in self.parts]
@@ -322,13 +323,14 @@ def _match_part(
 
 
 def _match_dicts(lists: RankedDicts, *, ties: Ties, with_groups: bool) -> _Part:
-    notes = Findings()
-    unknown = np.flatnonzero(lists.number == UNKNOWN)
-    names = [lists.queries[at] for at in unknown.tolist()]
-    _note_unknown(names, unknown + 1, notes)
+    notes, names, known_length = Findings(), [], lists.length
+    (unknown,) = (lists.number == UNKNOWN).nonzero()
+    if unknown.size:
+        names = [lists.queries[at] for at in unknown.tolist()]
+        _note_unknown(names, unknown + 1, notes)
+        known_length = np.where(lists.number == UNKNOWN, 0, lists.length)
     found = lists.find(ties, with_groups=with_groups)
     members = Membership(lists.solution)
-    known_length = np.where(lists.number == UNKNOWN, 0, lists.length) if unknown.size else lists.length
     members.hold(lists.items, lists.number, found, known_length)
     return _Part(lists.number, names, lists.length, found, 0, members, Findings(), notes, Findings())
 
@@ -446,7 +448,7 @@ class Membership:
             return
         judged = np.minimum(np.bincount(found.query, minlength=self.solution.flagged.size)[number], length)
         self.judged = int(judged.sum())
-        if not (judged * FEW_OF_ITEMS < length).any():
+        if not np.count_nonzero(judged * FEW_OF_ITEMS < length):
             return
         possible = np.minimum(self.solution.judged[number], length)
         rare = (length > 0) & ((judged == 0) | few(judged, length, possible))
@@ -464,12 +466,16 @@ class Membership:
         if sum(len(ids) for ids, _ in self.held) > MAX_HELD:
             self._look_up()
 
-    def in_solution(self, items: int, possible: int) -> int:
-        """As `Counts.in_solution`, of so many ranked items and so many judged items that the lists could hold."""
+    def in_solution(self, items: int, retrieved: Ints) -> tuple[int, bool]:
+        """As `Counts.in_solution` and `Counts.few_known`, of so many ranked items in all and for each query."""
+        if self.judged and self.judged * FEW_OF_ITEMS >= items:
+            return self.judged, False
+        possible = int(np.minimum(retrieved, self.solution.judged).sum())
         if self.judged and not few(self.judged, items, possible):
-            return self.judged
+            return self.judged, False
         self._look_up()
-        return self.judged - self.held_judged + self.looked_up
+        known = self.judged - self.held_judged + self.looked_up
+        return known, items > 0 and (not known or bool(few(known, items, possible)))
 
     def _look_up(self) -> None:
         for ids, line in self.held:
@@ -558,9 +564,9 @@ def check_queries(
     unknown: Collection[str] = (),
 ) -> None:
     """Report queries without a list, and unknown ones like known ones, unless the file has other problems."""
-    if problems:
-        return
     lacking = np.flatnonzero(~answered)
+    if problems or not (unknown or lacking.size):
+        return
     known = solution.queries
     are_plain = solution.plain_queries is known and is_plain(unknown)
     count = 0 if are_plain else _spelled_alike(texts(unknown), known, solution.plain_queries)
@@ -599,13 +605,16 @@ def short_lists(lists: RankedLists, line: Ints, list_length: int | None) -> Find
     return short
 
 
-def check_lengths(length: Ints, list_length: int | None, short: Findings, notes: Findings) -> None:
+def check_lengths(parts: Sequence[_Part], list_length: int | None, notes: Findings) -> None:
     """Report empty lists, and lists that are shorter or longer than the list length."""
-    empty = int((length == 0).sum())
+    empty = int(sum(np.count_nonzero(part.length == 0) for part in parts))
     if empty:
         notes.note(0, "empty-lists", count=empty)
     if list_length is None:
         return
+    short = Findings()
+    for part in parts:
+        short.extend(part.short)
     if short:
         first, variant = short.shown[0], "one" if short.count == 1 else "several"
         notes.note(
@@ -613,18 +622,16 @@ def check_lengths(length: Ints, list_length: int | None, short: Findings, notes:
             "short-lists",
             **{**first.facts, "variant": variant, "count": short.count, "length": list_length},
         )
-    longer = int((length > list_length).sum())
+    longer = int(sum(np.count_nonzero(part.length > list_length) for part in parts))
     if longer:
         notes.note(0, "long-lists", count=longer, length=list_length)
 
 
-def check_items(members: Membership, in_solution: int | None, items: int, possible: int, notes: Findings) -> bool:
+def check_items(members: Membership, few_known: bool, items: int, notes: Findings) -> None:
     """Report if hardly any items are in the solution, and items that are not candidates.
 
-    Participants read this once final scores are shown: it shows ids of the submission only. Returns whether hardly any
-    items are in the solution.
+    Participants read this once final scores are shown: it shows ids of the submission only.
     """
-    few_known = in_solution is not None and items > 0 and (not in_solution or bool(few(in_solution, items, possible)))
     if few_known:
         # The number would tell a team which items are judged for queries that are hidden.
         example = next(iter(_texts(members.outside)), "")
@@ -641,7 +648,6 @@ def check_items(members: Membership, in_solution: int | None, items: int, possib
             facts = difference(ids, members.solution.candidates.to_pylist())
             total = Problem(0, SCORES_NOTHING, {"items": items, **facts})
         notes.extend(Findings([total, *shown], 1 + len(shown)))
-    return few_known
 
 
 def excluded_note(solution: Solution) -> str:

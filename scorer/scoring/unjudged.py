@@ -203,7 +203,7 @@ class _Ratio:
 
 def _gain_ratio(lists: _Lists, found: JudgedItems, own: Bools, measure: Measure) -> _Ratio | None:
     """The ratio of nDCG; None where there are too many gains, or too large ones."""
-    settings: dict[str, Any] = measure.settings
+    settings: Mapping[str, Any] = measure.settings
     gains, ideal, queries = (
         above_threshold(absolute_gains(settings["gain"]), settings["rel"]),
         lists.matched.ideal,
