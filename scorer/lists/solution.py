@@ -209,8 +209,10 @@ class Iterations(NamedTuple):
 
     def note(self, measures: Iterable[Measure]) -> str:
         """Return which measures use the column as subtopics although it does not look like them; "" without any."""
+        if not self.names:
+            return ""
         odd = next((name for name in self.names if not name.isdecimal()), None)
-        if not self.names or (odd is None and self.repeated):
+        if odd is None and self.repeated:
             return ""
         using = ", ".join(str(measure) for measure in measures if measure.kind.subtopics)
         if not using:

@@ -22,7 +22,7 @@ from scorer.lists.match import excluded_note
 from scorer.lists.ranked_lists import Order, RankedDicts
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import take
-from scorer.lists.reading.blocks import reported
+from scorer.lists.reading.blocks import UnreadableError
 from scorer.lists.slices import ClusterSource, Slice, SliceSource, read_clusters, read_slices
 from scorer.lists.solution import Exclude, Solution, Source, excluded
 from scorer.measures import DEFAULT_MEASURES, Measure, parse, registry
@@ -90,17 +90,18 @@ def _is_whole(value: Any) -> bool | None:
     """
     if isinstance(value, str):  # a path
         return True
-    if _is_plain(value):  # reported where it is read
-        return None
-    if not isinstance(value, Mapping | Sequence | Set | np.ndarray):
-        return True
+    if not isinstance(value, dict):
+        if _is_plain(value):  # reported where it is read
+            return None
+        if not isinstance(value, Mapping | Sequence | Set | np.ndarray):
+            return True
     element = next(iter(value.values() if isinstance(value, Mapping) else value), None)
     return not (isinstance(element, str) or _is_plain(element)) if len(value) else None
 
 
 def _is_plain(value: object) -> bool:
     """Whether a value is a number, as of `decimal` or an array without dimensions, bytes or None."""
-    is_number = isinstance(value, Number | bytes | np.generic) or getattr(value, "ndim", 1) == 0
+    is_number = isinstance(value, float | Number | bytes | np.generic) or getattr(value, "ndim", 1) == 0
     return value is None or (is_number and not isinstance(value, np.void))
 
 
@@ -164,11 +165,13 @@ def takes_options(function: Function) -> Function:
     *own, _ = signature.parameters.values()
     shared = inspect.signature(Options).parameters.values()
     shown = signature.replace(parameters=[*own, *shared])
+    parameters = shown.parameters
 
     @wraps(function)
     def called(*args: Any, **named: Any) -> Any:
-        for name in named.keys() - shown.parameters.keys():
-            raise TypeError(f"{function.__name__}() has no parameter {name!r}{suggestion(name, shown.parameters)}")
+        for name in named:
+            if name not in parameters:
+                raise TypeError(f"{function.__name__}() has no parameter {name!r}{suggestion(name, parameters)}")
         return function(*args, **named)
 
     vars(called)["__signature__"] = shown
@@ -648,12 +651,14 @@ def score_source(solution: Solution, source: Source, rules: Rules, called: str =
 def _score_table(solution: Solution, source: memory.MemorySource, rules: Rules) -> Outcome:
     """As `score`, for a submission in memory."""
     problems, notes, outcome, order = Findings(), Findings(), None, Order()
-    with reported(problems):
+    try:
         # Dicts are matched as they are, but for rules that need all ids.
-        needs_ids = any(part is not None for part in (solution.candidates, solution.excluded, rules.list_length))
+        needs_ids = not (solution.candidates is solution.excluded is rules.list_length is None)
         dicts = None if needs_ids else RankedDicts.of(source, solution)
         if dicts is not None:
             order.look(dicts)
         part = dicts or [*order.of([memory.ranked_of(source, problems)], "*")]
         outcome = score_parts(solution, [part], rules, problems, notes, order)
+    except UnreadableError as error:
+        problems.put(error.problem)
     return Rejected(problems) if problems or outcome is None else outcome

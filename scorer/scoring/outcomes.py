@@ -169,8 +169,10 @@ def aggregated(scores: Floats, way: Aggregation) -> float:
 
 def aggregated_rows(measures: Sequence[Measure], scores: Floats) -> Floats:
     """[measure]: the scores, [measure, query], of each aggregated in its way, as `aggregated` does."""
-    if scores.size and not np.isnan(scores).any() and all(measure.kind.aggregation == "mean" for measure in measures):
-        return np.asarray(np.cumsum(scores, axis=1)[:, -1] / scores.shape[1])
+    if scores.size and {measure.kind.aggregation for measure in measures} == {"mean"}:
+        means: Floats = scores.cumsum(axis=1)[:, -1] / scores.shape[1]
+        if not np.isnan(means).any():
+            return means
     rows = zip(measures, scores, strict=True)
     return np.array([aggregated(row, measure.kind.aggregation) for measure, row in rows], dtype=np.float64)
 
