@@ -230,7 +230,7 @@ def match(
     return matched, counts
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False)
 class _Part:
     """The matches of one part."""
 
@@ -344,7 +344,7 @@ def _judged_items(found: FoundItems, ideal: JudgedItems, ties: Ties) -> JudgedIt
     """The found items sorted by query, then by rank; the rule for ties decides the ranks."""
     grade, tied, rank = ideal.grade[found.entry], found.tied, found.rank
     if ties not in BY_GRADE or tied is None:
-        order = np.argsort(found.query * (rank.max(initial=0) + 1) + rank)  # no two items have the same rank
+        order = (found.query * (rank.max(initial=0) + 1) + rank).argsort()  # no two items have the same rank
         tied = None
     elif ties == "expected":
         # Sorting by grade within a group makes every digit of a sum independent of ids and lines.
@@ -564,7 +564,7 @@ def check_queries(
     unknown: Collection[str] = (),
 ) -> None:
     """Report queries without a list, and unknown ones like known ones, unless the file has other problems."""
-    lacking = np.flatnonzero(~answered)
+    (lacking,) = (~answered).nonzero()
     if problems or not (unknown or lacking.size):
         return
     known = solution.queries

@@ -264,7 +264,7 @@ BY_GRADE: tuple[Ties, ...] = ("expected", "best", "worst")
 ABSENT = -1
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False)
 class FoundItems:
     """The judged items that were found in ranked lists."""
 
@@ -437,7 +437,7 @@ CHEAPER = 4
 memory."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False)
 class RankedDicts:
     """Whole ranked lists: dicts from the id of an item to its run score."""
 
@@ -549,7 +549,7 @@ class RankedDicts:
         """Find the solution's items in the lists; the parameters and the result are those of `find`."""
         tied = self._tie_groups()
         rank = tied.before + 1
-        if ties not in BY_GRADE and (in_group := np.flatnonzero(tied.size > 1)).size:
+        if ties not in BY_GRADE and (in_group := (tied.size > 1).nonzero()[0]).size:
             rank[in_group] += self._earlier_in_group(in_group, tied, ties)
         with_groups = with_groups or ties in BY_GRADE
         return FoundItems(self.number[self.place], rank, self.entry, tied if with_groups else None)

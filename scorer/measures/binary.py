@@ -53,7 +53,7 @@ def r_precision(matched: Matched, k: int | None, *, rel: Relevant = "positive") 
     """Precision at R, the number of relevant items of the query; with a cut-off, of the hits up to rank k only."""
     wanted = matched.relevant_items(rel)
     depth = wanted if k is None else np.minimum(wanted, k)
-    return ratio(matched.count(matched.found.relevant(rel), depth), wanted, wanted > 0)
+    return ratio(matched.count(matched.found.relevant(rel), depth), wanted, matched.has_relevant(rel))
 
 
 @kind(name="RprecMult")
@@ -81,7 +81,7 @@ Capped = Literal["R", "min"]
 @kind(name="P", aliases={"Precision": {}})
 def precision(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     """The share of the first k items that are relevant."""
-    return ratio(matched.relevant_found(rel, k), k, matched.relevant_items(rel) > 0)
+    return ratio(matched.relevant_found(rel, k), k, matched.has_relevant(rel))
 
 
 @kind(name="R", aliases={"Recall": {}, "R_cap": {"denominator": "min"}, "relative_P": {"denominator": "min"}})
@@ -91,13 +91,13 @@ def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: R
     divisor = wanted
     if denominator == "min":
         divisor = np.maximum(np.minimum(wanted, matched.retrieved if k is None else k), 1)
-    return ratio(matched.relevant_found(rel, k), divisor, wanted > 0)
+    return ratio(matched.relevant_found(rel, k), divisor, matched.has_relevant(rel))
 
 
 @kind(name="Hits", bounded=False)
 def hits(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The number of relevant items in the first k ranks, or anywhere in the list."""
-    return ratio(matched.relevant_found(rel, k), 1, matched.relevant_items(rel) > 0)
+    return ratio(matched.relevant_found(rel, k), 1, matched.has_relevant(rel))
 
 
 @kind(name="F", aliases={"F1": {"beta": 1.0}, "F2": {"beta": 2.0}})
@@ -117,7 +117,7 @@ def f_measure(
 )
 def set_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The share of the items of the list that are relevant."""
-    return ratio(matched.relevant_found(rel), np.maximum(matched.retrieved, 1), matched.relevant_items(rel) > 0)
+    return ratio(matched.relevant_found(rel), np.maximum(matched.retrieved, 1), matched.has_relevant(rel))
 
 
 @kind(
@@ -198,12 +198,12 @@ def average_precision(
     depth = matched.retrieved if k is None else k
     divisor: Floats | int = wanted
     if denominator == "min":
-        divisor = np.minimum(wanted, depth)
+        divisor = np.maximum(np.minimum(wanted, depth), 1)
     elif denominator == "k":
-        divisor = np.asarray(depth, dtype=np.float64)
+        divisor = np.maximum(depth, 1.0)
     elif denominator == "hits":
-        divisor = matched.relevant_found(rel, k)
-    return ratio(precision_sum(matched, matched.found.relevant(rel), k), np.maximum(divisor, 1), wanted > 0)
+        divisor = np.maximum(matched.relevant_found(rel, k), 1)
+    return ratio(precision_sum(matched, matched.found.relevant(rel), k), divisor, matched.has_relevant(rel))
 
 
 def precision_sum(matched: Matched, hits: JudgedItems, k: int | None = None) -> Floats:
@@ -235,21 +235,21 @@ def geometric_average_precision(matched: Matched, k: int | None, *, rel: Relevan
 def reciprocal_rank(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """One divided by the rank of the first relevant item."""
     first = _first_relevant(matched, k, rel)
-    return ratio(matched.total(first, first.value / first.rank), 1, matched.relevant_items(rel) > 0)
+    return ratio(matched.total(first, first.value / first.rank), 1, matched.has_relevant(rel))
 
 
 @kind(name="Success", aliases={"hit_rate": {}})
 def success(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     """1 if one of the first k items is relevant, 0 otherwise."""
     first = _first_relevant(matched, k, rel)
-    return ratio(matched.total(first, first.value), 1, matched.relevant_items(rel) > 0)
+    return ratio(matched.total(first, first.value), 1, matched.has_relevant(rel))
 
 
 @kind(name="SetSuccess", whole_list_names={"hit_rate": {}})
 def set_success(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """1 if an item of the list is relevant, 0 otherwise."""
     first = _first_relevant(matched, None, rel)
-    return ratio(matched.total(first, first.value), 1, matched.relevant_items(rel) > 0)
+    return ratio(matched.total(first, first.value), 1, matched.has_relevant(rel))
 
 
 def _first_relevant(matched: Matched, k: int | None, rel: Threshold) -> RankValues:
@@ -288,14 +288,14 @@ def interpolated_precision(
     matched: Matched, recall: Level, *, reach: Reach = "exact", rel: Relevant = "positive"
 ) -> Floats:
     """The highest precision at any rank with at least this level of recall."""
-    return ratio(_highest_precision(matched, recall, reach, rel), 1, matched.relevant_items(rel) > 0)
+    return ratio(_highest_precision(matched, recall, reach, rel), 1, matched.has_relevant(rel))
 
 
 @kind(name="11pt_avg", aliases={"11pt": {}}, closed_form=False)
 def eleven_point_average(matched: Matched, *, reach: Reach = "nearest", rel: Relevant = "positive") -> Floats:
     """The mean of the interpolated precision at the levels of recall 0.0, 0.1, ..., 1.0."""
     levels = [_highest_precision(matched, tenth / 10, reach, rel) for tenth in range(11)]
-    return ratio(np.sum(levels, axis=0), 11, matched.relevant_items(rel) > 0)
+    return ratio(np.sum(levels, axis=0), 11, matched.has_relevant(rel))
 
 
 def _highest_precision(matched: Matched, recall: float, reach: Reach, rel: Threshold) -> Floats:
@@ -325,4 +325,4 @@ def accuracy(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> 
     wrong = matched.total(hits, (hits.rank - hits.position_in_query()).astype(np.float64))
     pairs = found * others
     share = np.where(pairs > 0, 1 - wrong / np.maximum(pairs, 1), found > 0)
-    return ratio(share, 1, matched.relevant_items(rel) > 0)
+    return ratio(share, 1, matched.has_relevant(rel))

@@ -20,6 +20,7 @@ from scorer.measures.matched import (
     Relevant,
     Threshold,
     cumulative,
+    everywhere,
     once,
     ratio,
 )
@@ -66,8 +67,8 @@ def ndcg(
 
 
 @once
-def _has_gain(matched: Matched, rel: Threshold) -> Bools:
-    return (matched.relevant_items(rel) > 0) & (best_grades(matched) > 0)
+def _has_gain(matched: Matched, rel: Threshold) -> Bools | Literal[True]:
+    return everywhere((matched.relevant_items(rel) > 0) & (best_grades(matched) > 0))
 
 
 @once
@@ -302,7 +303,7 @@ def p_plus(matched: Matched, *, beta: Blend = 1.0, gain: Gain = "linear") -> Flo
     inside = found.rank <= last[found.query]
     items = matched.total(found.where(inside))
     sums = matched.total(found.where(inside), blended[inside])
-    return ratio(sums, np.maximum(items, 1), matched.relevant_items() > 0)
+    return ratio(sums, np.maximum(items, 1), matched.has_relevant())
 
 
 def _blended_ratios(matched: Matched, beta: float, gain: Gain) -> tuple[JudgedItems, Floats]:

@@ -36,9 +36,14 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-def ratio(numerator: Floats, denominator: Floats | float, defined: Bools) -> Floats:
+def everywhere(values: Bools) -> Bools | Literal[True]:
+    """Return True if all values are true, else the values."""
+    return True if values.all() else values
+
+
+def ratio(numerator: Floats, denominator: Floats | float, defined: Bools | Literal[True]) -> Floats:
     """Return `numerator` / `denominator`, and NaN where not `defined`."""
-    if np.count_nonzero(defined) == defined.size:
+    if defined is True or defined.all():
         return numerator / denominator
     quotients = np.full(numerator.shape, np.nan)
     np.divide(numerator, denominator, out=quotients, where=defined)
@@ -93,7 +98,7 @@ Computed = TypeVar("Computed")
 _Settings = ParamSpec("_Settings")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Tied:
     """The tie group of each item: the items of its list that have the same run score."""
 
@@ -268,7 +273,7 @@ class TieGroups:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class RankValues:
     """Ranks of lists with a value at each, sorted by query, then by rank; ranks without a value are left out."""
 
@@ -324,11 +329,16 @@ class Matched:
 
     def total(self, hits: JudgedItems | RankValues, weights: Floats | None = None) -> Floats:
         """[query]: the sum of the weights, [entry], or the number of the entries without weights; 0 without entries."""
-        return np.asarray(np.bincount(hits.query, weights, minlength=self.queries), dtype=np.float64)
+        return np.asarray(np.bincount(hits.query, weights, self.retrieved.size), dtype=np.float64)
 
     def relevant_items(self, rel: Threshold = "positive") -> Floats:
         """[query]: R, the number of relevant items in the solution."""
-        return self.ideal.cached(("R", rel, self.queries), lambda: self.total(self.ideal.relevant(rel)))
+        return self.ideal.cached(("R", rel, self.retrieved.size), lambda: self.total(self.ideal.relevant(rel)))
+
+    def has_relevant(self, rel: Threshold = "positive") -> Bools | Literal[True]:
+        """[query]: whether the solution has a relevant item; True if it has one for all queries."""
+        key = "has relevant", rel, self.retrieved.size
+        return self.ideal.cached(key, lambda: everywhere(self.relevant_items(rel) > 0))
 
     def relevant_found(self, rel: Threshold = "positive", k: int | None = None) -> Floats:
         """[query]: the number of relevant items in the first `k` of the list; in the whole list if `k` is None."""
@@ -344,7 +354,7 @@ class Matched:
             if k is None:
                 return self.total(hits)
             last = k[hits.query] if isinstance(k, np.ndarray) else k
-            return np.bincount(hits.query[hits.rank <= last], minlength=self.queries).astype(np.float64)
+            return np.bincount(hits.query[hits.rank <= last], minlength=self.retrieved.size).astype(np.float64)
         ends = self.retrieved if k is None else np.minimum(self.retrieved, k)
         inside = np.clip(ends[hits.query] - hits.tied.before, 0, hits.tied.size)
         return self.total(hits, inside / hits.tied.size)
@@ -415,7 +425,7 @@ def once(
 
     @wraps(function)
     def kept(matched: Matched, /, *settings: _Settings.args, **named: _Settings.kwargs) -> Computed:
-        key = (function, matched.queries, settings, *named.items())
+        key = (function, matched.retrieved.size, settings, *named.items())
         return matched.ideal.cached(key, lambda: function(matched, *settings, **named))
 
     return kept

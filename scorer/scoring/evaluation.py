@@ -653,8 +653,8 @@ def _score_table(solution: Solution, source: memory.MemorySource, rules: Rules) 
     problems, notes, outcome, order = Findings(), Findings(), None, Order()
     try:
         # Dicts are matched as they are, but for rules that need all ids.
-        needs_ids = not (solution.candidates is solution.excluded is rules.list_length is None)
-        dicts = None if needs_ids else RankedDicts.of(source, solution)
+        is_free = solution.candidates is None and solution.excluded is None and rules.list_length is None
+        dicts = RankedDicts.of(source, solution) if is_free else None
         if dicts is not None:
             order.look(dicts)
         part = dicts or [*order.of([memory.ranked_of(source, problems)], "*")]
