@@ -284,9 +284,9 @@ class _Matches:
         self.parts.append(part)
 
     def joined(self) -> FoundItems:
+        if len(self.parts) == 1:
+            return self.parts[0].found
         every = [part.found for part in self.parts]
-        if len(every) == 1:
-            return every[0]
         nothing = np.zeros(0, dtype=np.int64)
         parts = [(nothing, nothing, nothing), *((found.query, found.rank, found.entry) for found in every)]
         query, rank, entry = map(np.concatenate, zip(*parts, strict=True))
@@ -323,16 +323,23 @@ def _match_part(
 
 
 def _match_dicts(lists: RankedDicts, *, ties: Ties, with_groups: bool) -> _Part:
-    notes, names, known_length = Findings(), [], lists.length
+    notes, names, known_length = _NOTHING, [], lists.length
     (unknown,) = (lists.number == UNKNOWN).nonzero()
     if unknown.size:
-        names = [lists.queries[at] for at in unknown.tolist()]
+        notes, names = Findings(), [lists.queries[at] for at in unknown.tolist()]
         _note_unknown(names, unknown + 1, notes)
         known_length = np.where(lists.number == UNKNOWN, 0, lists.length)
     found = lists.find(ties, with_groups=with_groups)
-    members = Membership(lists.solution)
-    members.hold(lists.items, lists.number, found, known_length)
-    return _Part(lists.number, names, lists.length, found, 0, members, Findings(), notes, Findings())
+    members = Membership(lists.solution, found.query.size)
+    if (
+        members.judged * FEW_OF_ITEMS < known_length.sum()
+    ):  # else the whole submission, which has no other part, has many
+        members.hold(lists.items, lists.number, found, known_length)
+    return _Part(lists.number, names, lists.length, found, 0, members, _NOTHING, notes, _NOTHING)
+
+
+_NOTHING = Findings()
+"""Nothing is added to it."""
 
 
 def _note_unknown(names: Sequence[str], line: Ints, notes: Findings) -> None:
@@ -342,17 +349,17 @@ def _note_unknown(names: Sequence[str], line: Ints, notes: Findings) -> None:
 
 def _judged_items(found: FoundItems, ideal: JudgedItems, ties: Ties) -> JudgedItems:
     """The found items sorted by query, then by rank; the rule for ties decides the ranks."""
-    grade, tied, rank = ideal.grade[found.entry], found.tied, found.rank
+    tied, rank = found.tied, found.rank
     if ties not in BY_GRADE or tied is None:
         order = (found.query * (rank.max(initial=0) + 1) + rank).argsort()  # no two items have the same rank
         tied = None
     elif ties == "expected":
         # Sorting by grade within a group makes every digit of a sum independent of ids and lines.
         rank = tied.before + 1
-        order = np.lexsort((-grade, rank, found.query))
+        order = np.lexsort((-ideal.grade[found.entry], rank, found.query))
         tied = tied.where(order)
     else:
-        rank, tied = _rank_by_grade(found.query, grade, tied, ties), None
+        rank, tied = _rank_by_grade(found.query, ideal.grade[found.entry], tied, ties), None
         order = np.lexsort((rank, found.query))
     entry = found.entry[order]
     known = None if ideal.subtopics is None else entry

@@ -77,10 +77,12 @@ def several(source: Source) -> Several | None:
     """
     if isinstance(source, Several):
         return source
-    if not isinstance(source, Mapping) or memory.is_of_columns(source):
+    if not isinstance(source, Mapping):
         return None
-    decided = (whole for whole in map(_is_whole, source.values()) if whole is not None)
-    return Several(source) if next(decided, False) else None
+    for value in source.values():
+        if (whole := _is_whole(value)) is not None:
+            return Several(source) if whole and not memory.is_of_columns(source) else None
+    return None
 
 
 def _is_whole(value: Any) -> bool | None:
@@ -216,7 +218,8 @@ class Evaluation(Tabular, Mapping[str, float]):
 
     def __init__(self, request: Request, scored: Scored, graded: Solution, per_query: bool, units: Ints | None) -> None:
         self._request, self._rows = request, request.rows
-        self._means, self._bounds = scored.means(request.options.split), scored.bounds(request.options.split)
+        self._means: list[float] = scored.means(request.options.split).tolist()
+        self._bounds = scored.bounds(request.options.split)
         self._scored, self._scores = scored, scored.scores
         self._queries, self._per_query, self._units = graded.queries, per_query, units
         self.counts, self.notes = scored.counts, scored.notes
@@ -365,7 +368,7 @@ class Evaluation(Tabular, Mapping[str, float]):
         raise KeyError(name)
 
     def __getitem__(self, name: str | Measure) -> float:
-        return float(self._means[self._row(name)])
+        return self._means[self._row(name)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
