@@ -322,6 +322,10 @@ def _match_part(
     return _Part(number, names, lists.length, found, repeated, members, problems, notes, short, removed)
 
 
+_NOTHING = Findings()
+"""Nothing is added to it."""
+
+
 def _match_dicts(lists: RankedDicts, *, ties: Ties, with_groups: bool) -> _Part:
     notes, names, known_length = _NOTHING, [], lists.length
     (unknown,) = (lists.number == UNKNOWN).nonzero()
@@ -336,10 +340,6 @@ def _match_dicts(lists: RankedDicts, *, ties: Ties, with_groups: bool) -> _Part:
     ):  # else the whole submission, which has no other part, has many
         members.hold(lists.items, lists.number, found, known_length)
     return _Part(lists.number, names, lists.length, found, 0, members, _NOTHING, notes, _NOTHING)
-
-
-_NOTHING = Findings()
-"""Nothing is added to it."""
 
 
 def _note_unknown(names: Sequence[str], line: Ints, notes: Findings) -> None:
