@@ -15,10 +15,14 @@ from scorer.board.charts.panel import Chart
 from scorer.errors import Findings
 from scorer.lists import Counts
 from scorer.measures.matched import JudgedItems, Matched
+from scorer.scoring.analysis.agreement import Coefficient, JudgedRun, Swap
 from scorer.scoring.analysis.compare import DecisiveCase, Pair, Power
 from scorer.wording import Tabular
 
-RESULTS: tuple[type, ...] = (Pair, Power, DecisiveCase, Counts, Findings, Tabular, Chart, Matched, JudgedItems)
+RESULTS: tuple[type, ...] = (
+    *(Pair, Power, DecisiveCase, Coefficient, JudgedRun, Swap),
+    *(Counts, Findings, Tabular, Chart, Matched, JudgedItems),
+)
 """Classes of values in results; they are documented, and no user makes one."""
 
 MEMBERS = {

@@ -30,6 +30,14 @@ True
 ...     print(str(error).partition(";")[0])
 no-such-folder: no such file
 """,
+    "Coefficient": """\
+>>> import scorer
+>>> first = {f"q{number}": {"d1": 2, "d2": number % 2, "d3": 0} for number in range(20)}
+>>> second = {f"q{number}": {"d1": 2, "d2": 0, "d3": 0} for number in range(20)}
+>>> kappa = scorer.agree(first, second).coefficients["kappa"]
+>>> round(kappa.value, 4), [round(end, 4) for end in kappa.interval], kappa.excludes_0
+(0.7, [0.5847, 0.8153], True)
+""",
     "Comparison": """\
 >>> import scorer
 >>> solution = {"q1": {"d1": 2}, "q2": {"d2": 1}, "q3": {"d3": 1}}
@@ -206,6 +214,15 @@ no measure is called "nDGC"
   first second  Jaccard@10
 0     a      b    0.333333
 """,
+    "Swap": """\
+>>> import scorer
+>>> runs = {"a": {"q": ["d1", "d2"]}, "b": {"q": ["d2", "d1"]}}
+>>> (swap,) = scorer.agree({"q": {"d1": 1, "d2": 0}}, {"q": {"d1": 0, "d2": 1}}, runs, "RR").swaps
+>>> swap.above, swap.by_first, swap.below, swap.by_second
+('a', 0.5, 'b', -0.5)
+>>> swap.change
+Coefficient(value=1.0, interval=None)
+""",
     "Pair": """\
 >>> import scorer
 >>> runs = {"a": {"q1": ["d1"], "q2": ["d2"]}, "b": {"q1": ["d9", "d1"], "q2": ["d2"]}}
@@ -256,6 +273,36 @@ no-such-file.run: no such file
 >>> import numpy as np
 >>> scorer.evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": ["d9", "d1", "d2"]}, scorer.measure(deepest, "Deepest"))
 Evaluation({'Deepest': 2.0}, queries=1, undefined=0)
+""",
+    "JudgeAgreement": """\
+>>> import scorer
+>>> machine = {"q1": {"d1": 2, "d2": 1, "d3": 0}, "q2": {"d4": 1, "d5": 1}}
+>>> people = {"q1": {"d1": 2, "d2": 0, "d3": 0, "d6": 1}, "q2": {"d4": 1}, "q3": {"d7": 1}}
+>>> runs = {"a": {"q1": ["d2", "d1"], "q2": ["d4"]}, "b": {"q1": ["d1", "d3"], "q2": ["d5"]}}
+>>> found = scorer.agree(machine, people, runs, "RR")
+>>> found
+JudgeAgreement(kappa=0.6364, pairs=4, queries=2)
+>>> found.queries, found.pairs, found.only_first, found.only_second
+(2, 4, 1, 1)
+>>> found.grades, found.confusion
+((0.0, 1.0, 2.0), ((1, 0, 0), (1, 1, 0), (0, 0, 1)))
+>>> {name: round(each.value, 4) for name, each in found.coefficients.items()}
+{'equal': 0.75, 'kappa': 0.6364, 'weighted_kappa': 0.8, 'alpha': 0.8205, 'nominal_alpha': 0.6667}
+>>> found.weights, found.measure, found.scored, found.notes
+('quadratic', 'MRR', 2, {'a': (), 'b': ()})
+>>> [(run.name, run.by_first, run.by_second) for run in found.runs]
+[('a', 1.0, 0.75), ('b', 1.0, 0.5)]
+>>> found.tau.value, found.swaps, found.machine_weight
+(nan, (), None)
+>>> found.to_dict()["only_second"], list(found.to_frame())
+(1, ['value', 'low', 'high'])
+""",
+    "JudgedRun": """\
+>>> import scorer
+>>> machine, people = {"q": {"d1": 1, "d2": 0}}, {"q": {"d1": 0, "d2": 1}}
+>>> run, _ = scorer.agree(machine, people, {"a": {"q": ["d1", "d2"]}, "b": {"q": ["d2", "d1"]}}, "RR").runs
+>>> run.name, run.by_first, run.by_second, run.favour.value
+('a', 1.0, 0.5, 0.5)
 """,
     "Matched": """\
 >>> import scorer

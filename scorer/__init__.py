@@ -6,7 +6,7 @@ Each folder of the package is one stage or one concern; imports go only from a l
     measures        the measures: arrays in, arrays out
     lists           solutions and submissions: their formats, and the items that are found in both; `convert`
     settings        challenge.toml
-    scoring         scores of submissions, statistics and analyses of them, and executors; `evaluate`, `compare`
+    scoring         scores of submissions, statistics and analyses of them, executors; `evaluate`, `compare`, `agree`
     runs            operations on several runs; `fuse`, `tune`, `overlap`
     store           results in a database
     live            the state of each submission by the rules of a running challenge
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from scorer.runs.fuse import fuse
     from scorer.runs.overlap import Overlaps, overlap
     from scorer.runs.tuning import Tuning, tune
+    from scorer.scoring.analysis.agreement import JudgeAgreement, agree
     from scorer.scoring.analysis.compare import Comparison, compare
     from scorer.scoring.evaluation import Evaluation, Evaluations, evaluate
     from scorer.settings.loading import read_challenge
@@ -79,6 +80,7 @@ _NAMES = {
     "runs.fuse": ("fuse",),
     "runs.overlap": ("Overlaps", "overlap"),
     "runs.tuning": ("Tuning", "tune"),
+    "scoring.analysis.agreement": ("JudgeAgreement", "agree"),
     "scoring.analysis.compare": ("Comparison", "compare"),
     "scoring.evaluation": ("Evaluation", "Evaluations", "evaluate"),
     "settings.loading": ("read_challenge",),
@@ -97,6 +99,7 @@ __all__ = [
     "Evaluations",
     "FileError",
     "FusionError",
+    "JudgeAgreement",
     "Measure",
     "MeasureError",
     "Overlaps",
@@ -107,6 +110,7 @@ __all__ = [
     "SubmissionError",
     "SubmissionsError",
     "Tuning",
+    "agree",
     "compare",
     "convert",
     "evaluate",

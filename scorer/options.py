@@ -147,6 +147,9 @@ REPORT_FORMS: tuple[ReportForm, ...] = ("html", "markdown", "json")
 PValueCorrection = Literal["holm", "bh", "by"]
 P_VALUE_CORRECTION = Option("correction")
 
+KappaWeights = Literal["quadratic", "linear"]
+KAPPA_WEIGHTS = Option("weights", "kappa_weights")
+
 RESAMPLES = 10_000
 """The number of resamples."""
 

@@ -66,7 +66,7 @@ def examples(name: str) -> Sequence[str]:
 
 
 _ADDRESSES: Mapping[str, str] = {
-    "evaluate": "evaluate:evaluate evaluate:trec_eval evaluate:compare runs:fuse runs:overlap runs:pool "
+    "evaluate": "evaluate:evaluate evaluate:trec_eval evaluate:compare runs:agree runs:fuse runs:overlap runs:pool "
     "reports:report runs:convert evaluate:measures",
     "take part": "participate:check participate:submit participate:verify",
     "run a challenge": "run:init run:rehearse run:run run:score run:render reports:leaderboard run:status "

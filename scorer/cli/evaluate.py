@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from scorer import options as choices
 from scorer.cli.output import (
     challenge_hint,
+    errors_of_files,
     file_message,
+    paths_by_name,
     print_message,
+    print_notes,
     print_result,
     row_names,
     swapped_note,
@@ -43,7 +46,6 @@ from scorer.errors import (
     ScorerError,
     SolutionError,
     SubmissionError,
-    SubmissionsError,
 )
 from scorer.files import is_regular, shown
 from scorer.lists import READ_AS
@@ -421,32 +423,23 @@ def tasks_of_files(
 
     Raises MeasureError by `measures` as a WrongCallError.
     """
-    from scorer.lists.detection import run_tag
     from scorer.lists.slices import read_slices
     from scorer.lists.solution import Solution, excluded
     from scorer.scoring.analysis.compare import run_tasks, tasks_of_slices
 
     check_standard_input(solution, *paths)
     options.check_formats()
-    tags = [run_tag(path, options.submission_format) for path in paths]
-    submissions = dict(zip(row_names(paths, tags, row_name), paths, strict=True))
+    submissions = paths_by_name(paths, row_name, options.submission_format)
     policies = {**vars(options), "exclude": excluded(options.exclude)}
-    try:
+    with errors_of_files(submissions):
         graded = Solution.read(solution, policies.pop("solution_format")) if slices else solution
         with wrong_call("--measure"):
             tasks, notes = run_tasks(graded, submissions, measures(), **policies)
-    except SolutionError as error:
-        raise ScorerError(file_message(error, solution)) from error
-    except SubmissionsError as error:
-        texts = [file_message(reason, submissions[name]) for name, reason in error.errors.items()]
-        raise ScorerError("\n".join(texts)) from error
     if slices and isinstance(graded, Solution):
         queries = graded.queries.to_pylist()
         parts = read_slices(slices, queries)
         tasks = [part for task in tasks for part in tasks_of_slices(task, parts, queries)]
-    for name, lines in notes.items():
-        for line in lines:
-            print_message(f"{shown(submissions[name])}{line.removeprefix(printable(name))}")
+    print_notes(notes, submissions)
     return tasks, notes
 
 

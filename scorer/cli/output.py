@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
-from scorer.errors import FileError, Findings
+from scorer.errors import FileError, Findings, ScorerError, SolutionError, SubmissionsError
 from scorer.files import is_regular, shown
 from scorer.options import ROW_NAME, RowName
 from scorer.wording import printable, quoted
@@ -157,6 +157,33 @@ def challenge_folder(path: str | Path) -> Path:
 def file_message(error: FileError, path: str) -> str:
     """Return the message for a file that cannot be read: what to do if it is a challenge, or what is wrong with it."""
     return challenge_hint(path) or str(error)
+
+
+def paths_by_name(paths: Sequence[str], row_name: RowName | None, form: str | None) -> dict[str, str]:
+    """Return the paths of submissions, in this format, by what rows call them."""
+    from scorer.lists.detection import run_tag
+
+    tags = [run_tag(path, form) for path in paths]
+    return dict(zip(row_names(paths, tags, row_name), paths, strict=True))
+
+
+@contextmanager
+def errors_of_files(submissions: Mapping[str, str]) -> Iterator[None]:
+    """Raise ScorerError for an invalid solution, or for invalid submissions, whose paths are given by name."""
+    try:
+        yield
+    except SolutionError as error:
+        raise ScorerError(file_message(error, error.path)) from error
+    except SubmissionsError as error:
+        texts = [file_message(reason, submissions[name]) for name, reason in error.errors.items()]
+        raise ScorerError("\n".join(texts)) from error
+
+
+def print_notes(notes: Mapping[str, Sequence[str]], submissions: Mapping[str, str]) -> None:
+    """Print the notes on submissions, whose paths are given by name."""
+    for name, lines in notes.items():
+        for line in lines:
+            print_message(f"{shown(submissions[name])}{line.removeprefix(printable(name))}")
 
 
 def challenge_hint(path: str) -> str:

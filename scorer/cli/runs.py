@@ -1,4 +1,4 @@
-"""The commands that make files of runs or compare them: ``convert``, ``fuse`` and ``overlap``."""
+"""The commands that make files of runs or compare files: ``convert``, ``fuse``, ``overlap`` and ``agree``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from scorer.cli.evaluate import check_several, check_standard_input
-from scorer.cli.output import print_message, print_result
+from scorer.cli.evaluate import FileOptions, check_several, check_standard_input
+from scorer.cli.output import errors_of_files, paths_by_name, print_message, print_notes, print_result
 from scorer.cli.parameters import (
+    ROW_NAME_OPTION,
     WrongCallError,
     argument,
     check_format,
+    choice,
     form_of,
     format_of,
     group,
@@ -24,7 +26,8 @@ from scorer.cli.parameters import (
     wrong_call,
 )
 from scorer.errors import ConversionError, FusionError, ScorerError, os_errors_as
-from scorer.options import SEED, TIE_RULE, TieRule
+from scorer.files import shown
+from scorer.options import KAPPA_WEIGHTS, SEED, TIE_RULE, KappaWeights, RowName, TieRule
 from scorer.wording import aligned, counted, printable, quoted
 
 if TYPE_CHECKING:
@@ -34,6 +37,46 @@ if TYPE_CHECKING:
     from scorer.runs.fuse import FusedCounts
     from scorer.runs.overlap import Overlaps
     from scorer.runs.tuning import Tuning
+
+
+AGREE_MEASURE = "nDCG@10"
+"""The default of `scorer.agree`, which takes long to import."""
+
+
+def agree(
+    first: str = argument("graded items, as by a machine: a path, a URL, or - for standard input"),
+    second: str = argument("graded items, as by people: a path, a URL, or -"),
+    runs: list[str] = argument("two or more files with ranked lists: paths, URLs, or -", "run"),
+    measure: str | None = option(
+        "-m, --measure MEASURE", f"the measure by which the runs are ranked; default: {AGREE_MEASURE}"
+    ),
+    weights: KappaWeights = choice(KAPPA_WEIGHTS),
+    form: str = form_of("the agreement", "table", "json"),
+    row_name: RowName | None = ROW_NAME_OPTION,
+    options: FileOptions = group(),
+) -> None:
+    """Measure how far two solutions agree about the same items, and whether it matters for the ranking of runs.
+
+    Only the queries that both have count, and the pairs of a query and an item that both judge. With runs, it prints
+    their means by both, the pairs of runs that swap, whom the first solution favours, and the weight that it deserves
+    as a machine which judges for the people of the second one.
+    """
+    from scorer.board.reports.comparisons import agreement_text
+    from scorer.lists.solution import excluded
+    from scorer.scoring.analysis.agreement import agree as agreed
+
+    if runs:
+        check_several(runs, "run")
+    elif measure is not None:
+        raise WrongCallError("--measure ranks runs; name two or more after the solutions")
+    check_standard_input(first, second, *runs)
+    options.check_formats()
+    submissions = paths_by_name(runs, row_name, options.submission_format)
+    policies = {**vars(options), "exclude": excluded(options.exclude)}
+    with errors_of_files(submissions), wrong_call("--measure"):
+        found = agreed(first, second, submissions or None, measure or AGREE_MEASURE, weights=weights, **policies)
+    print_notes(found.notes, submissions)
+    print_result(agreement_text(found, shown(first), shown(second), form))
 
 
 STANDARD_OUTPUT = "-"

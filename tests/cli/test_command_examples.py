@@ -50,6 +50,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder.parent / "challenge").rename(folder / "challenge")
     for name, text in {
         "qrels.txt": "q1 0 d1 2\nq1 0 d2 0\nq1 0 d3 1\nq2 0 d4 1\n",
+        "machine.txt": "q1 0 d1 2\nq1 0 d2 1\nq1 0 d3 1\nq2 0 d4 2\n",
+        "people.txt": "q1 0 d1 2\nq1 0 d2 0\nq1 0 d3 1\nq2 0 d4 1\n",
         "run-a.txt": "q1 Q0 d2 1 3 a\nq1 Q0 d1 2 2 a\nq2 Q0 d4 1 1 a\n",
         "run-b.txt": "q1 Q0 d1 1 3 b\nq1 Q0 d3 2 2 b\nq2 Q0 d9 1 1 b\n",
         "run.csv": "session,track,score\nq1,apple,2\nq2,fig,1\nq3,lemon,1\nq4,pear,1\n",

@@ -38,6 +38,7 @@ def test_the_example_of_a_public_name_uses_it(name: str) -> None:
         "Comparison": "scorer.compare(",
         "Evaluation": "scorer.evaluate(",
         "Evaluations": "scorer.evaluate(",
+        "JudgeAgreement": "scorer.agree(",
         "Measure": "scorer.parse(",
         "Overlaps": "scorer.overlap(",
         "Tuning": "scorer.tune(",

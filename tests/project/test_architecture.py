@@ -44,8 +44,8 @@ REPEATED = {
     ),
     "a command and what it runs have one name": (
         "cli",
-        "amend check collect commit compare convert entries evaluate export forget fuse overlap pick pool receipt "
-        "render report restore retry reveal score serve similar status teams",
+        "agree amend check collect commit compare convert entries evaluate export forget fuse overlap pick pool "
+        "receipt render report restore retry reveal score serve similar status teams",
     ),
 }
 """The public names that several modules define: why, the folder, and the names."""

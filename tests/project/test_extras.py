@@ -74,6 +74,7 @@ calls = {
     "read_challenge": lambda: scorer.read_challenge("made"),
     "Solution": lambda: scorer.evaluate(scorer.Solution.read("solution.txt"), "run.txt", "AP"),
     "names": lambda: [getattr(scorer, name) for name in dir(scorer)],
+    "agree": lambda: scorer.agree(SOLUTION, SOLUTION),
     "compare": lambda: scorer.compare(SOLUTION, {"x": RUN, "y": OTHER}, "RR"),
     "report": lambda: scorer.report(SOLUTION, {"x": RUN, "y": OTHER}, "RR"),
     "to_frame": one.to_frame,
@@ -153,6 +154,7 @@ BASE = [
 """Command lines that need no extra. The others are refused at once, or where they compute what needs it."""
 
 NEEDING = [
+    (["agree", "solution.txt", "solution.txt", *PAIR], "compare"),
     (["compare", *PAIR, "--solution", "solution.txt", "-m", "AP"], "compare"),
     (["report", "values.csv", "-o", "report.html"], "board"),
     (["rehearse", "new"], "board"),
@@ -244,7 +246,7 @@ def test_the_public_library_without_the_extras(folder: Path) -> None:
 
     refused = {name: text for name, text in found.items() if text}
     scipy, pandas = (f"True: {missing(library)}" for library in ("scipy", "pandas"))
-    assert refused.pop("compare") == scipy
+    assert refused.pop("agree") == refused.pop("compare") == scipy
     assert refused.pop("report") == f"True: {missing('jinja2')}"
     assert refused == dict.fromkeys((name for name in found if name.startswith(("to_frame", "per_query"))), pandas)
 

@@ -11,7 +11,10 @@ import pytest
 from scorer.cli import COMMANDS
 from tests.commands import Terminal, here
 
-WITHOUT = {"completion", "convert", "evaluate", "fuse", "import", "init", "measures", "overlap", "trec_eval", "verify"}
+WITHOUT = {
+    *("agree", "completion", "convert", "evaluate", "fuse", "import", "init", "measures", "overlap", "trec_eval"),
+    "verify",
+}
 """Commands that are not about a challenge, or that make one."""
 
 FURTHER: Mapping[str, tuple[str, ...]] = {

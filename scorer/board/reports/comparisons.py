@@ -10,9 +10,10 @@ from scorer.board.reports.scores import MEAN
 from scorer.measures.matched import Floats
 from scorer.runs.overlap import Overlaps, RunPair
 from scorer.runs.similar import Alike
+from scorer.scoring.analysis.agreement import Coefficient, JudgeAgreement
 from scorer.scoring.analysis.analysis import ANALYSIS_VERSION, TaskAnalysis, defined, json_text
 from scorer.scoring.analysis.compare import CORRECTION_NAMES, Comparison, Pair, Power
-from scorer.wording import TABLES, Cell, CellValue, Table, counted, joined, printable, shortened, table_of
+from scorer.wording import TABLES, Cell, CellValue, Table, counted, joined, printable, shortened, table_of, text_table
 
 _NAME = 60
 """The characters of a name that a sentence has."""
@@ -193,6 +194,68 @@ def power_text(comparison: Comparison, form: str, difference: float | None) -> s
     )
     heads = [field.name for field in fields(Power)]
     return TABLES[form](table_of(heads, table, heads[:2], blank="-", all_digits=True, note=note))
+
+
+def agreement_text(found: JudgeAgreement, first: str, second: str, form: str) -> str:
+    """Return how far two solutions with these names agree, as tables and sentences or as JSON."""
+    if form == "json":
+        return json_text(found.to_dict())
+    first, second = name(first), name(second)
+    texts = [
+        f"{counted(found.pairs, 'pair')} of {counted(found.queries, 'query', 'queries')} judged by both, "
+        f"{found.only_first:,} only by {first}, {found.only_second:,} only by {second}"
+    ]
+    grades = [f"{grade:g}" for grade in found.grades]
+    if len(grades) == 1:
+        texts.append(f"All grades are {grades[0]}, so kappa and alpha are undefined.")
+    elif found.confusion:
+        rows: list[list[CellValue | Cell]] = [[grade, *row] for grade, row in zip(grades, found.confusion, strict=True)]
+        texts.append(text_table(table_of(["grade", *grades], rows, (), note=f"rows: {first}, columns: {second}")))
+    else:
+        texts.append(f"There are {len(grades):,} different grades, too many for a table and what needs one.")
+    rows = [[label.replace("_", " "), *_estimate(each)] for label, each in found.coefficients.items()]
+    note = (
+        f"kappa: Cohen's, with {found.weights} weights; alpha: Krippendorff's, of numbers (interval) and of names "
+        "(nominal); 95 % intervals over queries"
+    )
+    texts.append(text_table(table_of(["measure", "value", "low", "high"], rows, ("measure",), blank="-", note=note)))
+    if found.tau is None:
+        return "\n\n".join(texts)
+    heads = ("run", "by first", "by second", "favour", "low", "high", "sure")
+    rows = [
+        [run.name, run.by_first, run.by_second, *_estimate(run.favour), "yes" if run.favour.excludes_0 else "no"]
+        for run in found.runs
+    ]
+    note = (
+        f"{found.measure} over {counted(found.scored, 'query', 'queries')}, by first: {first}, by second: {second}; "
+        "favour: by how much the first favours a run, compared with all runs, with intervals that hold together with "
+        "95 %; sure: 0 is outside"
+    )
+    texts.append(text_table(table_of(heads, rows, ("run", "sure"), blank="-", note=note)))
+    tau, low, high = (cell.text("-") for cell in _estimate(found.tau))
+    lines = [f"Kendall's tau of the two rankings: {tau}, 95 % interval {low} to {high}"]
+    lines += [
+        f"{name(swap.above)} is {swap.by_first:+.4f} above {name(swap.below)} by the first, {swap.by_second:+.4f} by "
+        f"the second: {'more than chance' if swap.change.excludes_0 else 'may be chance'}"
+        for swap in found.swaps[:_SWAPS]
+    ]
+    more = len(found.swaps) - _SWAPS
+    lines += [f"{counted(more, 'other pair')} of runs in another order"] if more > 0 else []
+    texts.append("\n".join(lines))
+    if found.machine_weight is not None:
+        texts.append(
+            f"machine_weight = {found.machine_weight:.2f}  # where {first} is by a machine, {second} by people"
+        )
+    return "\n\n".join(texts)
+
+
+_SWAPS = 10
+"""The pairs of runs in another order that a text has; JSON has all."""
+
+
+def _estimate(found: Coefficient) -> list[Cell]:
+    """A value and the ends of its interval."""
+    return [Cell(value) for value in (found.value, *(found.interval or (None, None)))]
 
 
 def overlap_text(overlaps: Overlaps, form: str, *, per_query: bool) -> str:
