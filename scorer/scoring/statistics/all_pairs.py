@@ -8,10 +8,12 @@ exact before they are rounded once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from scorer.measures.matched import Floats, Ints, ratio
 from scorer.scoring.statistics import blocks, in_threads
@@ -32,6 +34,66 @@ def magnitude(values: Floats) -> float:
     # Without an array of absolute values: scores of many submissions take much memory.
     largest = max(float(np.fmax.reduce(values, None, initial=0.0)), -float(np.fmin.reduce(values, None, initial=0.0)))
     return float(np.ldexp(1.0, np.frexp(largest)[1] - 1)) if largest else 1.0
+
+
+FEW = 4
+"""Up to so many submissions, sums with packed weights are faster than with an array of weights."""
+
+_BYTES = np.arange(256, dtype=np.uint8)[:, None]
+
+
+@dataclass(frozen=True)
+class PackedWeights:
+    """Sets of weights of queries, several of which are a byte: the sums of each byte are computed once, and looked up.
+
+    `ExactSums` takes them for an array, [set, query].
+    """
+
+    codes: npt.NDArray[np.unsignedinteger[Any]]
+    """[group, set]: what the weights of some queries are."""
+    values: Floats
+    """[code, query of a group]: the weights for each code."""
+
+    @classmethod
+    def of_bits(cls, bits: npt.NDArray[np.uint8], zero: float = 0.0) -> PackedWeights:
+        """Weights of `zero` or 1, from [set, byte] with the first query in the highest bit."""
+        return cls(np.ascontiguousarray(bits.T), np.where(np.unpackbits(_BYTES, axis=1), 1.0, zero))
+
+    @classmethod
+    def of_counts(cls, parts: Iterable[npt.NDArray[np.unsignedinteger[Any]]]) -> PackedWeights | None:
+        """From whole numbers, [set, query], of which two are a byte; None if any is larger than 15."""
+        codes = []
+        for counts in parts:
+            if counts.max(initial=0) > 15:
+                return None
+            even = np.pad(counts.astype(np.uint8).T, ((0, counts.shape[1] % 2), (0, 0)))
+            codes.append(even[::2] << 4 | even[1::2])
+        of_pairs = np.hstack([_BYTES >> 4, _BYTES & 15]).astype(np.float64)
+        return cls(np.ascontiguousarray(np.concatenate(codes, axis=1)), of_pairs)
+
+    def __len__(self) -> int:
+        """The number of sets."""
+        return len(self.codes.T)
+
+    def __rsub__(self, number: float) -> PackedWeights:
+        return replace(self, values=number - self.values)
+
+    def __matmul__(self, scores: Floats) -> Floats:
+        """[set, submission]: the sums of scores, [query, submission], which are exact in any order."""
+        width = self.values.shape[1]
+        padded, sums = np.zeros((len(self.codes) * width, scores.shape[1])), np.zeros((scores.shape[1], len(self)))
+        padded[: len(scores)] = scores
+        for submission, own in enumerate(padded.T):
+            for codes, table in zip(self.codes, own.reshape(-1, width) @ self.values.T, strict=True):
+                sums[submission] += table.take(codes)
+        return sums.T
+
+    def counts(self, sets: slice) -> Floats:
+        """Some sets of those of `of_counts`, [set, query], with a 0 at the end if their number of queries is odd."""
+        codes = self.codes[:, sets]
+        counts = np.empty((2 * len(codes), codes.shape[1]))
+        counts[::2], counts[1::2] = codes >> 4, codes & 15
+        return counts.T
 
 
 class ExactSums:
@@ -60,14 +122,14 @@ class ExactSums:
         self.masks, self.mask_of = distinct.astype(np.float64), mask_of.reshape(-1)
         self._parts = _parts(np.where(defined, scores, 0.0), max(most, 1))
 
-    def sums(self, weights: Floats) -> Floats:
+    def sums(self, weights: Floats | PackedWeights) -> Floats:
         """Return the sums, [set, submission], for sets of weights, [set, query], which are whole numbers."""
         first, *others = (weights @ part.T for part in self._parts)
         for other in others:
             first += other
         return first
 
-    def means(self, weights: Floats) -> Floats:
+    def means(self, weights: Floats | PackedWeights) -> Floats:
         """Return the means, [set, submission]; NaN where the weights of all defined scores are 0."""
         sums, sizes = self.sums(weights), (weights @ self.masks.T)[:, self.mask_of]
         return ratio(sums, sizes, sizes > 0)

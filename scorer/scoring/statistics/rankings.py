@@ -10,14 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from scorer.measures.matched import Bools, Floats, Ints, ratio
 from scorer.options import LEVEL, SEED, OverallRule
 from scorer.scoring.statistics import blocks, in_threads
-from scorer.scoring.statistics.all_pairs import EQUAL_WITHIN, ExactSums
+from scorer.scoring.statistics.all_pairs import EQUAL_WITHIN, FEW, ExactSums, PackedWeights
 from scorer.scoring.statistics.paired_tests import holm_matrix, wilcoxon_greater
 from scorer.scoring.statistics.resampling import column_quantiles
 
@@ -106,18 +108,29 @@ def split_means(
     """
     count, queries = scores.shape
     drawn = preliminary if units is None else np.bincount(units, preliminary) > 0
-    exact, random = ExactSums(scores, most=queries), np.random.default_rng(seed)
-    means = np.empty((2, 1 + sets, count))
-    at_once = max(1, _CHUNK // max(1, queries))
-    for start in range(0, 1 + sets, at_once):
-        block = slice(start, min(start + at_once, 1 + sets))
-        chosen = np.broadcast_to(drawn, (block.stop - start, drawn.size)).astype(np.float64)
-        first = int(start == 0)  # the preliminary queries themselves
-        chosen[first:] = random.permuted(chosen[first:], axis=1)
-        chosen = chosen if units is None else chosen[:, units]
+    exact, means = ExactSums(scores, most=queries), np.empty((2, 1 + sets, count))
+    bits, is_packed = _random_sets(drawn.tobytes(), sets, seed), count <= FEW and units is None
+    for block in blocks(1 + sets, 1 + sets if is_packed else max(1, _CHUNK // max(1, queries))):
+        chosen: Floats | PackedWeights
+        if is_packed:
+            chosen = PackedWeights.of_bits(bits[block])
+        else:
+            chosen = np.unpackbits(bits[block], axis=1, count=drawn.size).astype(np.float64)
+            chosen = chosen if units is None else chosen[:, units]
         means[0, block] = exact.means(chosen)
         means[1, block] = exact.means(1 - chosen) if final_is_rest else exact.means(np.ones((1, queries)))
     return means.reshape(2 * (1 + sets), count).T
+
+
+@lru_cache(maxsize=1)
+def _random_sets(drawn: bytes, sets: int, seed: int) -> npt.NDArray[np.uint8]:
+    """[1 + set, byte]: whether each query is `drawn`, then the same for random sets of as many; a query is a bit."""
+    of_first, random, bits = np.frombuffer(drawn, dtype=bool), np.random.default_rng(seed), []
+    bits.append(np.packbits(of_first[None], axis=1))
+    for block in blocks(sets, max(1, _CHUNK // max(1, of_first.size))):
+        chosen = np.repeat(of_first[None], min(block.stop, sets) - block.start, axis=0)
+        bits.append(np.packbits(random.permuted(chosen, axis=1), axis=1))
+    return np.concatenate(bits)
 
 
 def mean_moves(means: Floats) -> Floats:

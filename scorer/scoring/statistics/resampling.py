@@ -22,8 +22,10 @@ from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.statistics import blocks, in_threads, special
 from scorer.scoring.statistics.all_pairs import (
     EQUAL_WITHIN,
+    FEW,
     AllPairs,
     ExactSums,
+    PackedWeights,
     inverse_of,
     magnitude,
     sizes,
@@ -37,7 +39,7 @@ _COLUMNS_AT_ONCE = 64
 """Columns whose quantiles are computed at a time in each thread."""
 
 _KEPT = 1 << 26
-"""The largest number of draws that remain in memory, where their counts take 128 MB."""
+"""The largest number of draws that remain in memory, where their counts take 32 MB."""
 
 _Counts = npt.NDArray[np.unsignedinteger[Any]]
 
@@ -55,8 +57,10 @@ def resampled_means(scores: Floats, resamples: int = RESAMPLES, seed: int = SEED
     exact = ExactSums(scores, most=len(sizes_of_units) * int(sizes_of_units.max(initial=1)))
     means = np.full((resamples, len(scores)), np.nan)
     done = 0
-    for counts in _resamples(len(sizes_of_units), resamples, seed):
-        means[done : done + len(counts)] = exact.means(counts if units is None else counts[:, units])
+    for counts in _resamples(len(sizes_of_units), resamples, seed, few=units is None and len(scores) <= FEW):
+        means[done : done + len(counts)] = exact.means(
+            counts if isinstance(counts, PackedWeights) or units is None else counts[:, units]
+        )
         done += len(counts)
     return means
 
@@ -81,17 +85,23 @@ def gain_of_choosing(scores: Floats, units: Ints | None = None) -> float:
     return float(largest[np.isfinite(largest)].mean())
 
 
-def _resamples(queries: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """Blocks of [resample, query]: how often each query is drawn; none without queries."""
-    counts = _kept_counts if queries * resamples <= _KEPT else _counts
-    for block in counts(queries, resamples, seed):
-        yield block.astype(np.float64)
+def _resamples(queries: int, resamples: int, seed: int, *, few: bool) -> Iterator[Floats | PackedWeights]:
+    """Blocks of [resample, query]: how often each query is drawn, packed for `few` scores; none without queries."""
+    if not queries:
+        return
+    kept = _kept_counts(queries, resamples, seed) if queries * resamples <= _KEPT else None
+    if kept is None:
+        yield from (block.astype(np.float64) for block in _counts(queries, resamples, seed))
+    elif few:
+        yield kept
+    else:
+        yield from (kept.counts(block)[:, :queries] for block in blocks(resamples, max(1, _CHUNK // queries)))
 
 
 @lru_cache(maxsize=1)
-def _kept_counts(queries: int, resamples: int, seed: int) -> tuple[_Counts, ...]:
-    """All blocks of `_counts`: the measures of a board, which have the same queries, draw once."""
-    return tuple(_counts(queries, resamples, seed))
+def _kept_counts(queries: int, resamples: int, seed: int) -> PackedWeights | None:
+    """All of `_counts`, if they can be packed: the measures of a board, which have the same queries, draw once."""
+    return PackedWeights.of_counts(_counts(queries, resamples, seed))
 
 
 def _counts(queries: int, resamples: int, seed: int) -> Iterator[_Counts]:
@@ -314,14 +324,18 @@ def random_signs(flips: int, queries: int, seed: int, units: Ints | None = None)
     The numbers of the bit generator are the same in every version of NumPy and on every machine. Fewer flips are the
     first ones of more.
     """
-    bits = np.random.PCG64(seed)
+    random = np.random.PCG64(seed)
     queries = queries if units is None else int(units.max()) + 1
-    words = -(-queries // 64)
     for start in range(0, flips, _AT_ONCE):
         block = slice(start, min(start + _AT_ONCE, flips))
-        drawn = np.asarray(bits.random_raw((block.stop - start) * words), dtype="<u8").view(np.uint8)
-        ones = np.unpackbits(drawn.reshape(block.stop - start, words * 8), axis=1, count=queries)
+        ones = np.unpackbits(_bits(random, block.stop - start, queries), axis=1, count=queries)
         yield block, (ones if units is None else ones[:, units]).astype(np.float64) * 2 - 1
+
+
+def _bits(random: np.random.PCG64, draws: int, queries: int) -> npt.NDArray[np.uint8]:
+    """[draw, byte]: a random bit for each query, the first in the highest bit; and more at the end."""
+    words = -(-queries // 64)
+    return np.asarray(random.random_raw(draws * words), dtype="<u8").view(np.uint8).reshape(draws, words * 8)
 
 
 class PairSums:
@@ -426,8 +440,11 @@ class Sums(NamedTuple):
         """The sums of scores, [submission, query] without NaN."""
         queries = scores.shape[1]
         exact, flipped, ones = ExactSums(scores, most=queries), np.empty((len(scores), flips)), np.ones((1, queries))
-        for block, signs in random_signs(flips, queries, seed):
-            flipped[:, block] = exact.sums(signs).T
+        if len(scores) <= FEW:
+            flipped[:] = exact.sums(PackedWeights.of_bits(_bits(np.random.PCG64(seed), flips, queries), -1.0)).T
+        else:
+            for block, signs in random_signs(flips, queries, seed):
+                flipped[:, block] = exact.sums(signs).T
         return cls(exact.sums(ones)[0], ExactSums(np.abs(scores), most=queries).sums(ones)[0], flipped)
 
     def __truediv__(self, unit: float) -> Sums:
