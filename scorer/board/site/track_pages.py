@@ -10,9 +10,9 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
-from statistics import median
 
 import numpy as np
+from markupsafe import Markup
 
 from scorer.board.board import Board, Interval, PastBoard, Row, RowPair, SliceBoard, SliceRow, rule_sections
 from scorer.board.charts.over_time import lasted
@@ -236,11 +236,18 @@ class Field:
         """By the position of a row, on each query of `Board.query_scores` the median of the other ranked teams; NaN
         where one is undefined.
         """
-        if self.board.query_scores is None:
-            return {}
-        of_rows = self.board.query_scores.of_rows
+        return {} if self.board.query_scores is None else self._medians(self.board.query_scores.of_rows)
+
+    @cached_property
+    def medians_of_deciles(self) -> Mapping[int, Sequence[float]]:
+        """The same of the deciles of the scores of queries."""
+        return self._medians({at: row.deciles for at, row in enumerate(self.board.rows) if row.deciles})
+
+    def _medians(self, of_rows: Mapping[int, Sequence[float | None]]) -> Mapping[int, Sequence[float]]:
         ranked = [place for place, position in enumerate(of_rows) if self.board.rows[position].rank is not None]
         scores = np.array([*of_rows.values()], dtype=np.float64)
+        if not len(scores):
+            return {}
         return dict(zip(of_rows, medians_of_others(scores, np.array(ranked, dtype=np.int64)).tolist(), strict=True))
 
     def score(self, position: int) -> float | None:
@@ -385,10 +392,9 @@ def query_rows(field: Field, position: int) -> Iterator[tuple[str, float | None,
 
 def decile_rows(field: Field, position: int) -> Iterator[tuple[int, float, float | None]]:
     """Yield the percent of each decile of the scores of a row, the decile, and the median of the other ranked teams."""
-    rows = field.board.rows
-    others = [deciles for other in field.ranked if other != position and (deciles := rows[other].deciles)]
-    for number, own in enumerate(rows[position].deciles):
-        yield 10 * (number + 1), own, median(each[number] for each in others) if others else None
+    medians = field.medians_of_deciles.get(position)
+    for number, own in enumerate(field.board.rows[position].deciles):
+        yield 10 * (number + 1), own, None if medians is None or math.isnan(medians[number]) else medians[number]
 
 
 def query_axis(row: Row, board: Board) -> Axis:
@@ -447,8 +453,8 @@ class TeamInTrack:
 
     table: BoardView
     field: Field
-    marks: Mapping[float, int]
-    """The marks on the axis of all rows that have one, in percent, and how many rows each is of."""
+    marks: Mapping[float, tuple[Markup, int]]
+    """The marks on the axis of all rows that have one, by their position in percent: a line, and of how many rows."""
     view: RowView
     position: int
     """In `Board.rows`."""
@@ -467,7 +473,8 @@ def team_pages(views: Sequence[BoardView], first: Container[str] = ()) -> Iterat
     teams: dict[str, tuple[Team, list[TeamInTrack]]] = {}
     for table in views:
         field = Field(table.board)
-        marks = Counter(mark for row in table.rows if (mark := _mark(table, row)) is not None)
+        counted_marks = Counter(mark for row in table.rows if (mark := _mark(table, row)) is not None)
+        marks = {mark: (_line(svg_percent(mark)), rows) for mark, rows in sorted(counted_marks.items())}
         ranks = [(past, {row.folder: row.placing.rank for row in past.rows}) for past in table.board.past]
         for position, view in enumerate(table.rows):
             _, parts = teams.setdefault(view.row.team.slug, (view.row.team, []))
@@ -497,16 +504,20 @@ def _page_of(index: int) -> int:
     return index // PER_PAGE + 1
 
 
+_line = Markup('<line class="other" x1="{0}" x2="{0}" y1="25" y2="37"/>').format
+"""A mark of `other_marks`."""
+
+
 def _mark(board: BoardView, row: RowView) -> float | None:
     """Where the primary score of a row is on the axis, in percent. Marks that would cover each other are one."""
     score = row.scores[0]
     return None if score is None else round(2 * board.axis.position(score)) / 2
 
 
-def other_marks(part: TeamInTrack) -> list[str]:
-    """Where the scores of the other rows are on the axis, as attributes of SVG."""
-    own, marks = _mark(part.table, part.view), part.marks
-    return [svg_percent(mark) for mark in sorted(marks) if mark != own or marks[mark] > 1]
+def other_marks(part: TeamInTrack) -> Markup:
+    """The marks of the scores of the other rows on the axis, as SVG."""
+    own = _mark(part.table, part.view)
+    return Markup("".join(line for mark, (line, rows) in part.marks.items() if mark != own or rows > 1))  # noqa: S704
 
 
 def over_time(part: TeamInTrack) -> tuple[list[EntryView], str]:

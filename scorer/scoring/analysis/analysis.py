@@ -20,6 +20,7 @@ from scorer.scoring.statistics.paired_tests import randomised_tukey
 from scorer.scoring.statistics.rankings import (
     RANKING_RULES,
     Ranking,
+    by_query_ranks,
     by_wins,
     consensus,
     footrule,
@@ -226,7 +227,7 @@ def rankings(task: Task, means: Floats, wilcoxon: PairTest, tested: Bools) -> di
     The rules that count wins by the one-sided Wilcoxon tests need at least two algorithms, and tests of all pairs.
     """
     rules = {"mean": ranking(task.sign * means)}
-    rules |= {rule: RANKING_RULES[rule](task.scores) for rule in ("median", "mean-rank", "median-rank")}
+    rules |= {"median": RANKING_RULES["median"](task.scores), **by_query_ranks(task.scores)}
     for rule in BY_VALUE:
         rules[rule] = replace(rules[rule], values=task.sign * rules[rule].values)
     count = len(means)

@@ -277,8 +277,8 @@ def by_wins(p_values: Floats, level: float = LEVEL) -> Ranking:
 RANKING_RULES: Mapping[str, Callable[[Floats], Ranking]] = {
     "mean": lambda scores: ranking(means(scores)),
     "median": lambda scores: ranking(_medians(scores)),
-    "mean-rank": lambda scores: ranking(means(_query_ranks(scores)), higher_is_better=False),
-    "median-rank": lambda scores: ranking(_medians(_query_ranks(scores)), higher_is_better=False),
+    "mean-rank": lambda scores: by_query_ranks(scores)["mean-rank"],
+    "median-rank": lambda scores: by_query_ranks(scores)["median-rank"],
     "wins": lambda scores: by_wins(wilcoxon_greater(scores)),
     "wins-holm": lambda scores: by_wins(holm_matrix(wilcoxon_greater(scores), ordered=True)),
 }
@@ -287,6 +287,13 @@ RANKING_RULES: Mapping[str, Callable[[Floats], Ranking]] = {
 On each query, equal scores share the best rank. The wins are those of Wilcoxon's one-sided test, without and with
 Holm's correction over all ordered pairs.
 """
+
+
+def by_query_ranks(scores: Floats) -> dict[str, Ranking]:
+    """Return the rankings by the mean and by the median of the ranks on single queries, which are computed once."""
+    of_queries = _query_ranks(scores)
+    by_rule = {"mean-rank": means(of_queries), "median-rank": _medians(of_queries)}
+    return {rule: ranking(values, higher_is_better=False) for rule, values in by_rule.items()}
 
 
 def means(scores: Floats) -> Floats:
