@@ -36,7 +36,7 @@ no-such-folder: no such file
 >>> second = {f"q{number}": {"d1": 2, "d2": 0, "d3": 0} for number in range(20)}
 >>> kappa = scorer.agree(first, second).coefficients["kappa"]
 >>> round(kappa.value, 4), [round(end, 4) for end in kappa.interval], kappa.excludes_0
-(0.7, [0.5847, 0.8153], True)
+(0.7, [0.5791, 0.8209], True)
 """,
     "Comparison": """\
 >>> import scorer

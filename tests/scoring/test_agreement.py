@@ -131,21 +131,32 @@ def test_only_pairs_that_both_judge_count() -> None:
     assert part.queries == len([query for query in one if query < "q2" and query in other])
 
 
-def test_intervals_are_those_of_the_jackknife() -> None:
-    """Student's t, from the values without each query; clusters of queries are left out as wholes."""
+@pytest.mark.parametrize("differing", [30, 3])
+def test_intervals_are_those_of_the_jackknife(differing: int) -> None:
+    """Student's t, from the values without each query, wider where few of them have a disagreement."""
     first, second = drawn()
-    found = scorer.agree(solution(first), solution(second))
+    second = np.where(np.arange(30)[:, None] < differing, second, first)
     without = [
         value(scorer.agree(*solutions(np.delete(first, query, axis=0), np.delete(second, query, axis=0))), "kappa")
         for query in range(30)
     ]
-    half = stats.t.ppf(0.975, 29) * math.sqrt(29 / 30 * ((np.array(without) - np.mean(without)) ** 2).sum())
-    kappa = found.coefficients["kappa"]
-    assert kappa.interval == pytest.approx((kappa.value - half, kappa.value + half), abs=1e-9)
 
+    kappa = scorer.agree(*solutions(first, second)).coefficients["kappa"]
+
+    variance = 29 / 30 * ((np.array(without) - np.mean(without)) ** 2).sum() * (1 + 2 * (1 / differing - 1 / 30))
+    half = stats.t.ppf(0.975, 29) * math.sqrt(variance)
+    assert kappa.interval == pytest.approx((kappa.value - half, min(kappa.value + half, 1)), abs=1e-9)
+
+
+def test_clusters_are_left_out_as_wholes() -> None:
+    """As if each were one query with all of its items."""
+    first, second = drawn()
     clusters = {f"q{query}": f"c{query // 3}" for query in range(30)}
-    merged = scorer.agree(*solutions(first.reshape(10, 36), second.reshape(10, 36))).coefficients
-    assert scorer.agree(solution(first), solution(second), clusters=clusters).coefficients == merged
+
+    found = scorer.agree(*solutions(first, second), clusters=clusters)
+
+    merged = scorer.agree(*solutions(first.reshape(10, 36), second.reshape(10, 36)))
+    assert found.coefficients == merged.coefficients
 
 
 @pytest.mark.parametrize("count", [9, 10])
@@ -157,17 +168,18 @@ def test_few_queries_give_no_interval(count: int) -> None:
     assert {each.interval is None for each in found.coefficients.values()} == {count < 10}
 
 
-def test_intervals_cover_a_known_kappa() -> None:
-    """50 queries with 10 items. The second judge repeats a grade with a probability of the query, 0.6 on average."""
-    random, samples = np.random.default_rng(11), 400
+@pytest.mark.parametrize(("repeats", "others"), [(3, 2), (48, 2)])
+def test_intervals_cover_a_known_kappa(repeats: int, others: int) -> None:
+    """50 queries with 10 items. The second judge repeats a grade with a probability of the query, its mean is kappa."""
+    random, samples, kappa = np.random.default_rng(11), 300, repeats / (repeats + others)
     hits = dict.fromkeys(("kappa", "weighted_kappa", "alpha", "nominal_alpha"), 0)
     for _ in range(samples):
         first, other = random.choice(4, (2, 50, 10), p=[0.5, 0.2, 0.2, 0.1])
-        second = np.where(random.random((50, 10)) < random.beta(3, 2, (50, 1)), first, other)
+        second = np.where(random.random((50, 10)) < random.beta(repeats, others, (50, 1)), first, other)
         found = scorer.agree(solution(first), solution(second))
         for name in hits:
             low, high = found.coefficients[name].interval or (1, 0)
-            hits[name] += low <= 0.6 <= high
+            hits[name] += low <= kappa <= high
 
     assert min(hits.values()) >= 0.93 * samples, hits
 

@@ -284,7 +284,8 @@ _NAMES = ("equal", "kappa", "weighted_kappa", "alpha", "nominal_alpha")
 def _coefficients(sums: Floats, grades: Floats, weights: KappaWeights) -> list[Coefficient]:
     """Return those of `_NAMES` from sums over the pairs of each unit, [unit, column], as `_values` takes them.
 
-    The interval is Student's t, with the deviations of the jackknife: how far a value moves without one unit.
+    The interval is Student's t, with the deviations of the jackknife: how far a value moves without one unit. It is
+    wider where few units have a disagreement, as that of a difference.
     """
     total, count = sums.sum(axis=0), len(sums)
     (value,) = _values(total[None], grades, weights)
@@ -292,6 +293,8 @@ def _coefficients(sums: Floats, grades: Floats, weights: KappaWeights) -> list[C
     apart = (count - 1) * (without.mean(axis=1, keepdims=True) - without)
     intervals = difference_intervals(value[:, None] + apart, bounded=True)
     intervals[np.isnan(apart).any(axis=1)] = np.nan
+    wider = math.sqrt(1 + 2 * (1 / (np.count_nonzero(sums[:, 3]) or count) - 1 / count))
+    intervals = np.clip(value[:, None] + wider * (intervals - value[:, None]), -1, 1)
     return _with_intervals(value, intervals, count)
 
 
