@@ -24,7 +24,7 @@ from scorer.board.build import with_changes, with_slices
 from scorer.board.overall import overall_board
 from scorer.board.reports.leaderboard import TrackEntries
 from scorer.board.site.analysis_page import Values, analysis_values
-from scorer.board.site.folder import FRONT_PAGE, listed_files, write, write_first
+from scorer.board.site.folder import FRONT_PAGE, KeptPages, listed_files, write, write_first
 from scorer.board.site.pages import SiteContent, site_files
 from scorer.board.statistics import ScoredRows
 from scorer.errors import MeasureError, ScorerError, StoreError, os_errors_as
@@ -41,7 +41,7 @@ from scorer.options import Split
 from scorer.organising.doctor import check_published, published_check
 from scorer.organising.files import check_is_private
 from scorer.organising.phases import check_preliminary
-from scorer.organising.run import Rendered, note_shown, site_notes, site_state
+from scorer.organising.run import SHOWN, Rendered, note_shown, site_notes, site_state
 from scorer.record.events import ArrivalBody, bodies
 from scorer.record.log import RESOLUTION
 from scorer.rules.phases import Phase
@@ -380,21 +380,30 @@ def write_site(challenge: Challenge, store: Store, source: ToRender, *, is_prese
         first = source.revision + 1
         return store.read(lambda view: other in map(view.snapshot_name, range(first, view.revision + 1)))
 
+    kept = KeptPages(folder, _pages_before(store.beside(challenge.root, SHOWN)))
+    content = replace(source.content, kept=kept)
     try:
-        rendered = site_files(source.content, lambda first: write_first(first, folder, snapshot, is_before))
+        rendered = site_files(content, lambda first: write_first(first, folder, snapshot, is_before))
     finally:
         with suppress(StoreError):  # a database that cannot be written to can still be shown
             store.keep(source.cache)
             if is_present:
                 source.sidecar.tidy()
-    failed = source.content.failed or {}
+    failed = content.failed or {}
     if write(rendered, folder, snapshot, is_before, failed) is None:
         notes += (f"{folder}: shows a later state of the database, so nothing was written",)
     elif is_present and not failed:
-        note_shown(challenge, store, source.state)
+        note_shown(challenge, store, source.state, kept.made)
     if failed:
         raise ScorerError("\n".join(_failures(failed)))
     return Rendered(folder / FRONT_PAGE, notes)
+
+
+def _pages_before(shown: Path) -> dict[str, list[str]]:
+    """The states of the pages of the last render; none without that file, or if it is damaged."""
+    with suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
+        return {path: [str(each) for each in known] for path, known in json.loads(shown.read_bytes())["pages"].items()}
+    return {}
 
 
 _PRIVATE = '<p class="organisers" role="note">'

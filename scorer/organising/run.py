@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorer.board.site.folder import manifest_of
-from scorer.files import AnyFile, code_digest, digest, shipped_templates
+from scorer.files import AnyFile, code_status, digest
 from scorer.files.writing import remove_abandoned_folders, replace_content
 from scorer.limits import Limits
 from scorer.lists import Counts
@@ -67,9 +67,12 @@ class Rendered:
     """What the organiser should know about it."""
 
 
-def note_shown(challenge: Challenge, store: Store, state: str) -> None:
-    """Keep that the site shows this state, next to the database: the site itself must not tell when it changes."""
-    shown = {"state": state, "manifest": manifest_of(challenge.site_path)}
+def note_shown(challenge: Challenge, store: Store, state: str, pages: Mapping[str, object]) -> None:
+    """Keep that the site shows this state, next to the database: the site itself must not tell when it changes.
+
+    `pages` are those of `KeptPages`.
+    """
+    shown = {"state": state, "manifest": manifest_of(challenge.site_path), "pages": pages}
     with suppress(OSError):  # then the next run renders it again
         replace_content(store.beside(challenge.root, SHOWN), json.dumps(shown).encode("ascii"), is_private=True)
 
@@ -84,14 +87,13 @@ def site_state(view: Snapshot, challenge: Challenge, *, pending: bool) -> str:
     recorded = [view.identity, view.revision, *((event.index, str(event.at), event.text) for event in last)]
     files = {str(path): _digest(path) for path in _files_of_pages(challenge)}
     moments = {track.name: _moment(view, track) for track in challenge.tracks}
-    parts = [code_digest(), recorded, pending, str(challenge.site_path), files, moments]
+    parts = [code_status(), recorded, pending, str(challenge.site_path), files, moments]
     return hashlib.sha256(json.dumps(parts, default=str).encode("ascii")).hexdigest()
 
 
 def _files_of_pages(challenge: Challenge) -> Iterator[AnyFile]:
     yield challenge.root / FILE
     yield from (challenge.root / place for place in files_of_site(challenge.root))
-    yield from (path for path in sorted(shipped_templates().rglob("*")) if path.is_file())
     for track in challenge.tracks:
         yield from filter(None, (*public_lists(track).values(), track.key_path, track.slices_path, track.clusters_path))
 

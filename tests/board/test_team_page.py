@@ -83,7 +83,12 @@ def why(macro: str, *values: object) -> Markup:
 
 def plain(board: Board, position: int) -> str:
     """The reasons of a row without their markup."""
-    return why("reasons", Field(board), position).striptags()
+    return reasons(board, position).striptags()
+
+
+def reasons(board: Board, position: int) -> Markup:
+    """Why a row has its rank."""
+    return why("reasons", Field(board), position, [entry.state for entry in board.rows[position].present_entries])
 
 
 @pytest.fixture
@@ -226,11 +231,11 @@ def test_a_preliminary_board_says_that_final_scores_are_hidden() -> None:
 def test_names_in_sentences_are_text_and_short() -> None:
     """Names are escaped, isolated from the direction of the sentence, and shortened."""
     board = board_of(challenge().tracks[0], row_of("one", 0.3), row_of(HOSTILE[0], 0.2), row_of(HOSTILE[5], 0.1))
-    sentence = why("reasons", Field(board), 1)
+    sentence = reasons(board, 1)
     assert "<script" not in sentence
-    sentence = why("reasons", Field(board), 2)
+    sentence = reasons(board, 2)
     assert "<bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>" in sentence
-    assert f"<bdi>{'W' * 37}...</bdi>" in why("reasons", Field(board), 1)
+    assert f"<bdi>{'W' * 37}...</bdi>" in reasons(board, 1)
 
 
 @pytest.mark.parametrize(

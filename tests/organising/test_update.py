@@ -7,16 +7,21 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
+from random import Random
 
 import pytest
+from jinja2 import Environment
 from sqlalchemy import Connection
 
-from scorer.errors import ChallengeError
+from scorer.board.site.templates import Navigation, Page, render_page
+from scorer.errors import ChallengeError, ScorerError
+from scorer.organising import teams
 from scorer.organising.doctor import restore
 from scorer.organising.job import update
+from scorer.organising.picks import pick
 from scorer.organising.render import render
 from scorer.organising.rules import RuleSet
 from scorer.settings.tracks import Challenge
@@ -27,6 +32,7 @@ from tests.databases import changed
 from tests.live_challenges import BEFORE, GOOD, OTHER, POOR, SECOND, Live, day
 from tests.paths import tree
 from tests.shared import build_once
+from tests.strategies import number
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -204,12 +210,101 @@ def test_each_moment_is_rendered(live: Live, tmp_path: Path) -> None:
         *(day(13, 0), day(13, 5), day(19, 0) - SECOND, day(19, 0), day(20, 0), day(20, 1) - SECOND, day(20, 1)),
         *(day(25, 0) - SECOND, day(25, 0), day(30, 0) - SECOND, day(30, 0), day(30, 5)),
     ]
-    for number, moment in enumerate(moments):
+    for step, moment in enumerate(moments):
         written.append(run(live, moment))
-        assert pages(live.challenge.site_path) == from_nothing(live, moment, tmp_path / str(number)), moment
+        assert pages(live.challenge.site_path) == from_nothing(live, moment, tmp_path / str(step)), moment
     changed = {moment for moment, is_written in zip(moments, written, strict=True) if is_written}
     assert changed >= {day(19, 0), day(20, 1), day(25, 0), day(30, 0)}
     assert changed.isdisjoint({day(13, 0) - SECOND, day(13, 5), day(20, 1) - SECOND, day(30, 5)})
+
+
+CONTENTS = (GOOD, OTHER, POOR, "q1:a,x\nq2:e,d\nq3:f\nq4:b,a\n", "q1:a,,b\n")
+"""Of files; the last one is rejected."""
+
+FILES = ("amber", "brass", "copper", "dune", "popular")
+"""The teams that they are of; the last one is a baseline."""
+
+
+def any_change(live: Live, random: Random, at: datetime) -> None:
+    """Something that happens in a challenge or to its site."""
+    team, site = random.choice(FILES), live.challenge.site_path
+    pages_of_teams = sorted(site.glob("teams/*.html"))
+
+    def tampered() -> None:
+        page = random.choice(pages_of_teams)
+        page.write_text(random.choice(("", page.read_text() + " ", random.choice(pages_of_teams).read_text())))
+        arrived()  # without anything to render, the page stays
+
+    def decided() -> None:
+        decide = random.choice((teams.disqualify, teams.withdraw, teams.reinstate))
+        with suppress(ScorerError):  # not twice, and not of a team without entries
+            live.do(at, lambda challenge, store: decide(challenge, store, team, f"reason {random.randrange(9)}"))
+
+    def picked() -> None:
+        index = random.choice(live.do(at, lambda _, store: store.read(lambda view: range(1, len(view.events()) + 1))))
+        with suppress(ScorerError):  # no entry, or not one to pick
+            live.do(at, lambda challenge, store: pick(challenge, store, [str(index)]))
+
+    def withdrawn() -> None:
+        for path in sorted((live.folder / "submissions/main").glob("*/*.txt"))[:1]:
+            path.unlink()
+
+    def edited_settings() -> None:
+        live.edit('title = "', f'title = "{random.choice("XYZ")}')
+
+    def arrived() -> None:
+        live.put(f"{team}/{random.randrange(10**6)}.txt", random.choice(CONTENTS), at)
+
+    changes = (
+        [arrived] * 6 + [decided] * 2 + [picked, withdrawn, edited_settings, *([tampered] * 2 * bool(pages_of_teams))]
+    )
+    random.choice(changes)()
+
+
+@pytest.mark.parametrize("seed", range(number(20)))
+def test_after_any_changes_the_site_is_that_of_a_render_from_nothing(live: Live, tmp_path: Path, seed: int) -> None:
+    """Pages that are not rendered again have the same bytes, and a page that somebody edited is restored."""
+    random, at = Random(seed), day(12)
+    for step in range(8):
+        at += timedelta(hours=random.choice((1, 5, 30)))
+        for _ in range(random.choice((1, 1, 2))):
+            any_change(live, random, at)
+        run(live, at)
+        if step % 3:  # also after several runs
+            assert pages(live.challenge.site_path) == from_nothing(live, at, tmp_path / str(step)), at
+
+
+def test_pages_of_teams_are_rendered_again_if_what_they_show_changes(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of one team, if only its entries change; of all, if the ranking or a setting does; of none that was left as it
+    is. A page that was edited or deleted is rendered again.
+    """
+    rendered: list[str] = []
+
+    def noted(environment: Environment, navigation: Navigation, page: Page) -> str:
+        rendered.append(page.path)
+        return render_page(environment, navigation, page)
+
+    monkeypatch.setattr("scorer.board.site.pages.render_page", noted)
+
+    def rendered_teams(change: Callable[[], object]) -> set[str]:
+        rendered.clear()
+        change()
+        run(live, live.now + HOUR)
+        return {Path(path).stem for path in rendered if path.startswith("teams/")}
+
+    site = live.challenge.site_path / "teams"
+    run(live, day(12) + HOUR)
+    assert rendered_teams(lambda: live.put("brass/2.txt", CONTENTS[-1], live.now)) == {"brass"}
+    assert rendered_teams(lambda: live.put("copper/1.txt", OTHER, live.now)) == {"amber", "brass", "copper"}
+    assert rendered_teams(lambda: live.put("amber/2.txt", CONTENTS[-1], live.now)) == {"amber"}
+    assert rendered_teams((site / "amber.html").unlink) == {"amber"}
+    assert rendered_teams(lambda: live.edit('name = "Live"', 'name = "Alive"')) == {"amber", "brass", "copper"}
+    own = live.folder / "templates" / "page.html"
+    own.parent.mkdir()
+    assert rendered_teams(lambda: own.write_text("x")) == {"amber", "brass", "copper"}
+    assert rendered_teams(lambda: own.write_text("y")) == {"amber", "brass", "copper"}
 
 
 def test_a_freeze_hides_whether_anything_arrives(live: Live) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from scorer.errors import ScorerError
-from scorer.files import digest
+from scorer.files import digest, digest_of
 from scorer.files.writing import LockedError, bytes_of, locked, part_of, replace_content
 from scorer.wording import quoted
 
@@ -54,6 +54,28 @@ class _Manifest:
         if self.snapshot:
             document["snapshot"] = self.snapshot
         return (json.dumps(document, indent=1) + "\n").encode()
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPages:
+    """Pages that are in the folder of a site since an earlier render, and need not be rendered again."""
+
+    folder: Path
+    before: Mapping[str, Sequence[str]]
+    """By path: the state of the page, and the digest of its text."""
+    made: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """The same for the pages of this render."""
+
+    def text(self, path: str, state: str, render: Callable[[], str]) -> str:
+        """The text of a page with a state: that in the folder, unless it is of another one, or was changed there."""
+        known, text = self.before.get(path, ("", "")), None
+        if known[0] == state:
+            with suppress(OSError, UnicodeDecodeError):
+                text = (self.folder / path).read_bytes().decode()
+        if text is None or digest_of([text.encode()]) != known[1]:
+            text = render()
+        self.made[path] = state, digest_of([text.encode()])
+        return text
 
 
 def write(

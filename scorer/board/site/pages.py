@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
@@ -33,23 +33,26 @@ from scorer.board.reports.leaderboard import (
 from scorer.board.site import captions, templates, track_pages
 from scorer.board.site.analysis_page import Values, analysis_page
 from scorer.board.site.figures import board_figures
-from scorer.board.site.folder import FRONT_PAGE
+from scorer.board.site.folder import FRONT_PAGE, KeptPages
 from scorer.board.site.measure_page import measure_page
 from scorer.board.site.preview import PREVIEW, preview
 from scorer.board.site.templates import (
     STATIC_FOLDER,
     Navigation,
     Page,
+    Sandbox,
     environment_of,
     markdown_pages,
     render_page,
     source,
+    state_of,
     static_files,
 )
 from scorer.board.site.timeline import FEED, feed, front_page, timeline_page, with_known_links, with_news, xml
 from scorer.board.site.track_pages import board_page, compare_pages, errata_pages, rules_and_past_pages, track_links
 from scorer.board.site.views import BoardView, board_view, measure_columns
 from scorer.errors import ScorerError
+from scorer.files import code_digest
 from scorer.limits import ATTEMPTS
 from scorer.lists.conversion import convert
 from scorer.lists.solution import excluded_pairs, read_ids
@@ -174,6 +177,8 @@ class SiteContent:
     """How many events the public archive has; None without one."""
     overall: OverallBoard | None = None
     """The ranking over several tracks; None without one."""
+    kept: KeptPages | None = None
+    """Pages of the last render, which are not rendered again if they would be the same; None: all are rendered."""
     failed: dict[str, str] | None = None
     """Why a page was not rendered, by its path, or by the folder of all that could not be; None: an error is raised."""
 
@@ -329,12 +334,13 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
         has_timeline=bool(timeline.happenings),
         has_log=bool(log.lines),
     )
+    rendered = _renderer(content, environment, navigation)
     site = {asset: source(environment, asset) for asset in SITE_ASSETS} | sheets
 
     def add(folder: str, made: Iterable[Page]) -> None:
         for page in content.each(folder, made):
             with content.rendering(page.path):
-                site[page.path] = render_page(environment, navigation, page)
+                site[page.path] = rendered(page)
 
     with content.rendering(FRONT_PAGE):
         add("", [front_page(challenge, timeline, views)])
@@ -343,7 +349,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
     add(OVERALL_FOLDER, _overall_page(content.overall))
     missing = publish(site)
     compared = (content.each(view.board.track.name, compare_pages(view)) for view in views)
-    teams = chain(*compared, content.each("teams", track_pages.team_pages(views, missing)))
+    teams = chain(*compared, content.each("teams", track_pages.team_pages(views, missing, timeline, log)))
     while missing and (page := next(teams, None)) is not None:
         add("teams", [page])
         if missing <= site.keys():
@@ -370,6 +376,23 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
     site |= {LOG_TEXTS: "\n".join([*log.texts, ""])} if log.texts else {}
     add("", _further_pages(content, own, sheets.get(_ACCENT, "") + source(environment, "404.css")))
     return site
+
+
+def _renderer(content: SiteContent, environment: Environment, navigation: Navigation) -> Callable[[Page], str]:
+    """What renders a page; one with the state that it had in the last render is read from the folder of the site.
+
+    A template of the organiser can use more than what the state of a page is made from, so all are rendered then.
+    """
+    kept = None if isinstance(environment, Sandbox) else content.kept
+    if kept is None:
+        return partial(render_page, environment, navigation)
+    of_all = state_of([code_digest(), navigation, content.files])
+
+    def rendered(page: Page) -> str:
+        render = partial(render_page, environment, navigation, page)
+        return kept.text(page.path, state_of([of_all, page.state]), render) if page.state else render()
+
+    return rendered
 
 
 def _track_pages(content: SiteContent, view: BoardView) -> Iterator[Page]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import marshal
 import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
@@ -34,10 +35,12 @@ from jinja2 import (
 from jinja2.bccache import Bucket, BytecodeCache
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
+from pydantic import BaseModel
 
 from scorer.errors import ScorerError, need_libraries
 from scorer.files import FileBelow, code_digest, shipped_templates
 from scorer.files.writing import PART, create_private, replace_content
+from scorer.measures import Measure
 from scorer.rules.tables import split_url
 from scorer.settings.tracks import PAGES, STATIC, Challenge, Track, is_link
 from scorer.wording import (
@@ -325,6 +328,24 @@ def _refuse(error: OSError) -> None:
         raise ScorerError(f"{error.filename}: cannot be read ({error.strerror or error})") from error
 
 
+def state_of(values: object) -> str:
+    """The SHA-256 of values with all that they are made of, in hexadecimal."""
+    return hashlib.sha256(json.dumps(values, default=_made_of).encode("ascii")).hexdigest()
+
+
+def _made_of(value: object) -> object:
+    """What a value is made of, as far as JSON has no notation for it."""
+    if isinstance(value, Measure):
+        return value.full
+    if isinstance(value, BaseModel):
+        return [type(value).__name__, {name: getattr(value, name) for name in type(value).model_fields}]
+    if is_dataclass(value):
+        return [type(value).__name__, *(getattr(value, each.name) for each in fields(value))]
+    if isinstance(value, Mapping):
+        return list(value.items())
+    return sorted(value, key=repr) if isinstance(value, Set) else repr(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page of a site, before it is rendered."""
@@ -336,6 +357,8 @@ class Page:
     """What the page shows, in one sentence or two, for search engines and for previews of links."""
     values: Mapping[str, Any] = field(default_factory=dict)
     """What its template has, in addition to the navigation."""
+    state: str = ""
+    """A digest of all of these by `state_of`; empty for a page that is rendered each time."""
 
 
 @dataclass(frozen=True)

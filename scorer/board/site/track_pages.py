@@ -5,26 +5,28 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 
 import numpy as np
 from markupsafe import Markup
 
-from scorer.board.board import Board, Interval, PastBoard, Row, RowPair, SliceBoard, SliceRow, rule_sections
+from scorer.board.board import EPOCH, Board, Interval, PastBoard, Row, RowPair, SliceBoard, SliceRow, rule_sections
 from scorer.board.charts.over_time import lasted
 from scorer.board.charts.panel import Axis, svg_percent
 from scorer.board.site.captions import ranked_positions, table_caption
 from scorer.board.site.figures import axis_for
-from scorer.board.site.templates import Page, to_text
+from scorer.board.site.templates import Page, state_of, to_text
 from scorer.board.site.views import BoardView, RowView
 from scorer.board.statistics import SHARE_DECIMALS
 from scorer.live.entry import ColumnScores, Entry
 from scorer.live.errata import PublishedErratum
+from scorer.live.now import NO_LOG, PublishedLog
 from scorer.live.rules import publication_rules
+from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.rules.phases import Phase
 from scorer.rules.teams import Team
 from scorer.scoring.analysis.scores import medians_of_others
@@ -462,41 +464,73 @@ class TeamInTrack:
     """All of them, the latest first."""
     past: Sequence[tuple[PastBoard, int]]
     """The boards of phases that have closed on which it had a rank, and the rank."""
+    state: str
+    """A digest of `table`, from which `field` and `marks` are derived."""
 
 
-def team_pages(views: Sequence[BoardView], first: Container[str] = ()) -> Iterator[Page]:
+def of_others(view: BoardView) -> BoardView:
+    """What the page of a team has of the board and of its other rows: nothing that changes with each entry or scan."""
+    rows = []
+    for each in view.rows:
+        row = replace(each.row, entries=(), changes=(), choice=None, left=())
+        row = replace(row, certainty=row.certainty[:1], judged_bounds=row.judged_bounds[:1])
+        rows.append(replace(each, row=row, histogram=None, sparkline=None))
+    board = replace(view.board, rows=tuple(each.row for each in rows), updated=None)
+    board = replace(board, certainty=board.certainty[:1], gone=(), late=(), past=(), slices=())
+    return replace(view, board=board, rows=tuple(rows), layout=(), figures=())
+
+
+def team_pages(
+    views: Sequence[BoardView], first: Container[str] = (), timeline: Timeline = NO_TIMELINE, log: PublishedLog = NO_LOG
+) -> Iterator[Page]:
     """The pages of every team, with a section for each track that it takes part in, in the order of the boards.
 
     The first page of a team has its results and its latest entries of every track. The pages of teams with a page among
     the paths `first` come first.
     """
     teams: dict[str, tuple[Team, list[TeamInTrack]]] = {}
-    for table in views:
+    decided = defaultdict(list)
+    for happening in timeline.happenings:
+        if happening.kind == "decided":
+            decided[happening.link].append(happening)
+    for whole in views:
+        table = of_others(whole)
         field = Field(table.board)
+        # Pages show nothing of the time but which times of phases have passed.
+        passed = table.board.phases.passed(table.board.now)
+        state = state_of([replace(table, board=replace(table.board, rows=(), now=EPOCH)), passed])
         counted_marks = Counter(mark for row in table.rows if (mark := _mark(table, row)) is not None)
         marks = {mark: (_line(svg_percent(mark)), rows) for mark, rows in sorted(counted_marks.items())}
-        ranks = [(past, {row.folder: row.placing.rank for row in past.rows}) for past in table.board.past]
-        for position, view in enumerate(table.rows):
-            _, parts = teams.setdefault(view.row.team.slug, (view.row.team, []))
-            past = [(past, rank) for past, of_past in ranks if (rank := of_past.get(view.row.folder))]
-            own = view.row.entries
+        ranks = [(past, {row.folder: row.placing.rank for row in past.rows}) for past in whole.board.past]
+        for position, (view, row) in enumerate(zip(table.rows, whole.board.rows, strict=True)):
+            _, parts = teams.setdefault(row.team.slug, (row.team, []))
+            past = [(past, rank) for past, of_past in ranks if (rank := of_past.get(row.folder))]
             entries = [
-                EntryView(len(own) - index, _page_of(index), entry, table.board.shown_scores(entry))
-                for index, entry in enumerate(own)
+                EntryView(len(row.entries) - index, _page_of(index), entry, table.board.shown_scores(entry))
+                for index, entry in enumerate(row.entries)
             ]
-            parts.append(TeamInTrack(table, field, marks, view, position, entries, past))
+            own = replace(view.row, entries=row.entries, changes=row.changes, choice=row.choice, left=row.left)
+            own_view = replace(view, row=own)
+            parts.append(TeamInTrack(table, field, marks, own_view, position, entries, past, state))
     for team, parts in sorted(teams.values(), key=lambda of_team: f"teams/{of_team[0].slug}.html" not in first):
         count = max(_page_of(len(part.entries) - 1) for part in parts)
         # A slug has no dot, so no two pages share a name.
         names = [f"{team.slug}.html", *(f"{team.slug}.{number}.html" for number in range(2, count + 1))]
+        first_page = f"teams/{team.slug}.html"
         about = f"{team.name}: {'; '.join(summary(part.field, part.position) for part in parts)}."
         merged = {each.team.slug: each for view in views for each in view.board.merged if each.into.slug == team.slug}
-        of_team = {"team": team, "names": names, "merged": tuple(merged.values())}
+        of_team = {"team": team, "names": names, "merged": tuple(merged.values()), "decided": decided[first_page]}
+        of_parts = [
+            [part.state, part.position, part.view, [(past.phase, past.shows_final, rank) for past, rank in part.past]]
+            for part in parts
+        ]
+        state = state_of([about, of_team, of_parts])
         for page, name in enumerate(names, start=1):
             listed = ((part, [entry for entry in part.entries if entry.page == page]) for part in parts)
             sections = [(part, entries) for part, entries in listed if entries]
-            values = {**of_team, "page": page, "sections": sections}
-            yield Page(f"teams/{name}", "team.html", about, values)
+            leaves = {each.entry.index: log.line(each.entry.index) for _, entries in sections for each in entries}
+            values = {**of_team, "page": page, "sections": sections, "leaves": leaves}
+            yield Page(f"teams/{name}", "team.html", about, values, state_of([state, page, leaves]))
 
 
 def _page_of(index: int) -> int:
