@@ -175,7 +175,7 @@ def match(
     the reasons to reject the submission; if there are any, the result must not be used. `notes` receives what the
     participant should know although the submission is scored. A second row for a query is a problem with `query_once`,
     no row at all with `needs_lists`. Only `list_length` ranks of each list count; None: all. With `tie_bounds`, the
-    result has `extremes`.
+    result has `extremes` if judged items tie.
 
     Returns the judged items found, sorted by query (in the solution's order) and rank, and the numbers of queries,
     lists and items. Raises ScatteredError where the rows of a query are in several parts, LimitError for too many
@@ -215,8 +215,6 @@ def match(
 
     has_ties = tie_bounds and found.tied is not None and np.count_nonzero(found.tied.row_count > 1) > 0
     matched = matched_by(ties, (matched_by("worst"), matched_by("best")) if has_ties else None)
-    if tie_bounds and not has_ties:
-        matched = Matched(matched.found, solution.ideal, retrieved, seen.answered, (matched, matched))
     counts = Counts(
         queries=queries,
         answered=int(np.count_nonzero(seen.answered)),

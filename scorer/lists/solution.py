@@ -166,7 +166,7 @@ def graded_dicts(source: object, *, copied: bool) -> dict[str, Any] | None:
 
 def plain_dicts(source: object) -> tuple[tuple[str, ...], tuple[dict[Any, Any], ...]] | None:
     """Return the queries and the values of a mapping; None unless these are plain ids and dicts."""
-    if not isinstance(source, Mapping) or not source:
+    if not isinstance(source, dict | Mapping) or not source:
         return None
     names, lists = tuple(source), tuple(source.values())
     return (names, lists) if {*map(type, lists)} == {dict} and is_plain(names) else None

@@ -215,23 +215,22 @@ class JudgedItems:
 
     def relevant(self, rel: Threshold = "positive") -> JudgedItems:
         """Return the entries whose items are relevant."""
-
-        def compute() -> JudgedItems | None:
+        key = "relevant", rel
+        if key not in self.cache:
             relevant = self.where(self.is_relevant(rel))
             # In its own cache, it would remain in memory until Python searches for garbage.
-            return None if relevant is self else relevant
-
-        relevant = self.cached(("relevant", rel), compute)
-        return self if relevant is None else relevant
+            self.cache[key] = None if relevant is self else relevant
+        kept: JudgedItems | None = self.cache[key]
+        return self if kept is None else kept
 
     def position_in_query(self) -> Ints:
         """[entry]: 1 for the first entry of a query, 2 for the second, and so on."""
-
-        def compute() -> Ints:
+        position: Ints | None = self.cache.get("position")
+        if position is None:
             lengths = np.bincount(self.query)
-            return np.arange(1, len(self) + 1) - (lengths.cumsum() - lengths)[self.query]
-
-        return self.cached("position in query", compute)
+            position = np.arange(1, self.query.size + 1) - (lengths.cumsum() - lengths)[self.query]
+            self.cache["position"] = position
+        return position
 
     def count_so_far(self, counted: Bools) -> Ints:
         """[entry]: how many entries of the query, up to and including this one, are in the mask `counted`."""
@@ -285,6 +284,22 @@ class RankValues:
     """[entry]"""
 
 
+def once(
+    function: Callable[Concatenate[Matched, _Settings], Computed],
+) -> Callable[Concatenate[Matched, _Settings], Computed]:
+    """Decorate a function of the solution of a `Matched`: it is computed only once for the same settings."""
+
+    @wraps(function)
+    def kept(matched: Matched, /, *settings: _Settings.args, **named: _Settings.kwargs) -> Computed:
+        cache, key = matched.ideal.cache, (function.__qualname__, matched.retrieved.size, settings, *named.items())
+        if key not in cache:
+            cache[key] = function(matched, *settings, **named)
+        result: Computed = cache[key]
+        return result
+
+    return kept
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Matched:
     """The items of a submission found in the solution; arrays [query] are in the order of the solution."""
@@ -298,7 +313,7 @@ class Matched:
     answered: Bools | None = None
     """[query]: whether the submission has a list, even an empty one; None where nobody needs to know."""
     extremes: tuple[Matched, Matched] | None = None
-    """The same lists with every tie group in its worst and in its best order; None unless requested."""
+    """The same lists with every tie group in its worst and in its best order; None if not requested or without ties."""
 
     @classmethod
     def of_columns(cls, qrels: Any, run: Any) -> tuple[list[str], Matched]:
@@ -331,14 +346,15 @@ class Matched:
         """[query]: the sum of the weights, [entry], or the number of the entries without weights; 0 without entries."""
         return np.asarray(np.bincount(hits.query, weights, self.retrieved.size), dtype=np.float64)
 
+    @once
     def relevant_items(self, rel: Threshold = "positive") -> Floats:
         """[query]: R, the number of relevant items in the solution."""
-        return self.ideal.cached(("R", rel, self.retrieved.size), lambda: self.total(self.ideal.relevant(rel)))
+        return self.total(self.ideal.relevant(rel))
 
+    @once
     def has_relevant(self, rel: Threshold = "positive") -> Bools | Literal[True]:
         """[query]: whether the solution has a relevant item; True if it has one for all queries."""
-        key = "has relevant", rel, self.retrieved.size
-        return self.ideal.cached(key, lambda: everywhere(self.relevant_items(rel) > 0))
+        return everywhere(self.relevant_items(rel) > 0)
 
     def relevant_found(self, rel: Threshold = "positive", k: int | None = None) -> Floats:
         """[query]: the number of relevant items in the first `k` of the list; in the whole list if `k` is None."""
@@ -416,19 +432,6 @@ class Matched:
             answered=self.answered,
             extremes=None if self.extremes is None else (self.extremes[0].condensed(), self.extremes[1].condensed()),
         )
-
-
-def once(
-    function: Callable[Concatenate[Matched, _Settings], Computed],
-) -> Callable[Concatenate[Matched, _Settings], Computed]:
-    """Decorate a function of the solution of a `Matched`: it is computed only once for the same settings."""
-
-    @wraps(function)
-    def kept(matched: Matched, /, *settings: _Settings.args, **named: _Settings.kwargs) -> Computed:
-        key = (function, matched.retrieved.size, settings, *named.items())
-        return matched.ideal.cached(key, lambda: function(matched, *settings, **named))
-
-    return kept
 
 
 GainMap = tuple[tuple[float, float], ...]

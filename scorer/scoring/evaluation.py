@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, wraps
 from numbers import Number, Real
@@ -77,7 +77,7 @@ def several(source: Source) -> Several | None:
     """
     if isinstance(source, Several):
         return source
-    if not isinstance(source, Mapping):
+    if not isinstance(source, dict | Mapping):
         return None
     for value in source.values():
         if (whole := _is_whole(value)) is not None:
@@ -368,7 +368,12 @@ class Evaluation(Tabular, Mapping[str, float]):
         raise KeyError(name)
 
     def __getitem__(self, name: str | Measure) -> float:
-        return self._means[self._row(name)]
+        row = self._rows.get(cast("str", name))
+        return self._means[self._row(name) if row is None else row]
+
+    def keys(self) -> KeysView[str]:
+        """The names of the measures, as requested."""
+        return self._rows.keys()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
@@ -575,10 +580,12 @@ def evaluate(
     chosen = Options(**options)
     request = _requested(measures, chosen, tie_bounds=tie_bounds)
     submissions = several(submission)
-    path = shown(solution) if isinstance(solution, str | os.PathLike) else "the solution"
     graded = Solution.for_a_call(solution, chosen.solution_format)
-    scored = request.rules.measures
-    graded.ideal.cached(("gains", graded.iterations.repeated.count, *scored), lambda: check_gains(graded, scored, path))
+    checked = "gains", graded.iterations.repeated.count, *request.variants.values()
+    if checked not in graded.ideal.cache:
+        path = shown(solution) if isinstance(solution, str | os.PathLike) else "the solution"
+        check_gains(graded, request.rules.measures, path)
+        graded.ideal.cache[checked] = True
     if chosen.exclude is not None:
         graded = graded.with_parts(excluded=excluded(chosen.exclude))
     units = None
@@ -605,9 +612,9 @@ def evaluate(
 
 def _requested(measures: MeasureNames, options: Options, *, tie_bounds: bool) -> Request:
     """As `_request`, which is called only once for the same measures and options."""
-    by_name = isinstance(measures, Mapping)
-    listed = measures.items() if isinstance(measures, Mapping) else measures
-    given = tuple(listed) if isinstance(listed, Iterable) and not isinstance(listed, str) else (listed,)
+    by_name = isinstance(measures, dict | Mapping)
+    listed = measures.items() if isinstance(measures, dict | Mapping) else measures
+    given = tuple(listed) if isinstance(listed, tuple | Iterable) and not isinstance(listed, str) else (listed,)
     try:
         return _request(given, by_name, options, tie_bounds)
     except TypeError:  # not a key of a cache

@@ -269,16 +269,18 @@ def score_parts(
     )
     if problems:
         return None
-    judged_tie = matched.extremes is None or matched.extremes[0] is not matched.extremes[1]
+    judged_tie = matched.extremes is not None or not (rules.tie_bounds or rules.notes_ties)
     are_noted = order.check(rules.ties, notes, judged_tie=judged_tie)
     if rules.unjudged == "drop":
         matched = matched.condensed()
     scores = _scores(matched, rules)
-    extremes = matched.extremes if rules.tie_bounds or are_noted else None
+    extremes = (scores, scores) if rules.tie_bounds else None
+    if matched.extremes is not None and (rules.tie_bounds or are_noted):
+        extremes = _scores(matched.extremes[0], rules), _scores(matched.extremes[1], rules)
     return Scored(
         measures=rules.measures,
         scores=scores,
-        extremes=None if extremes is None else (_scores(extremes[0], rules), _scores(extremes[1], rules)),
+        extremes=extremes,
         flagged=solution.flagged,
         matched=matched,
         counts=counts,
