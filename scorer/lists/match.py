@@ -196,10 +196,10 @@ def match(
         check_queries(solution, seen.answered, missing, problems, notes, seen.unknown)
     elif not problems:
         (problems if needs_lists else notes).add(0, "the file has no rows")
-    if removed := sum(part.excluded for part in seen.parts):
+    if seen.excluded:
         # In all lists, so that the number shows nothing about the queries of the solution.
-        notes.note(0, "excluded", count=removed)
-    check_lengths(seen.parts, list_length, notes)
+        notes.note(0, "excluded", count=seen.excluded)
+    check_lengths(seen, list_length, notes)
     retrieved = seen.length if list_length is None else np.minimum(seen.length, list_length)
     members, items = seen.members or Membership(solution), int(retrieved.sum())
     in_solution, few_known = members.in_solution(items, retrieved) if len(solution.ideal) else (None, False)
@@ -220,7 +220,7 @@ def match(
         answered=int(np.count_nonzero(seen.answered)),
         unknown=len(seen.unknown),
         items=items,
-        repeated=sum(part.repeated for part in seen.parts),
+        repeated=seen.repeated,
         overlong=0 if list_length is None else int(np.count_nonzero(seen.length > list_length)),
         in_solution=in_solution,
         few_known=few_known,
@@ -262,6 +262,10 @@ class _Matches:
     parts: list[_Part] = field(default_factory=list)
     lists: int = 0
     """How many lists there are, those of unknown queries included."""
+    empty: int = 0
+    """How many of them have no items."""
+    repeated: int = 0
+    excluded: int = 0
 
     def add(self, part: _Part) -> None:
         """Add a part. Raises ScatteredError if an earlier part has one of its queries."""
@@ -278,6 +282,9 @@ class _Matches:
         self.answered[number] = True
         self.length[number] = length
         self.lists += part.length.size
+        self.empty += part.length.size - int(np.count_nonzero(part.length))
+        self.repeated += part.repeated
+        self.excluded += part.excluded
         self.unknown.update(part.unknown)
         self.parts.append(part)
 
@@ -610,15 +617,14 @@ def short_lists(lists: RankedLists, line: Ints, list_length: int | None) -> Find
     return short
 
 
-def check_lengths(parts: Sequence[_Part], list_length: int | None, notes: Findings) -> None:
+def check_lengths(seen: _Matches, list_length: int | None, notes: Findings) -> None:
     """Report empty lists, and lists that are shorter or longer than the list length."""
-    empty = int(sum(np.count_nonzero(part.length == 0) for part in parts))
-    if empty:
-        notes.note(0, "empty-lists", count=empty)
+    if seen.empty:
+        notes.note(0, "empty-lists", count=seen.empty)
     if list_length is None:
         return
     short = Findings()
-    for part in parts:
+    for part in seen.parts:
         short.extend(part.short)
     if short:
         first, variant = short.shown[0], "one" if short.count == 1 else "several"
@@ -627,7 +633,7 @@ def check_lengths(parts: Sequence[_Part], list_length: int | None, notes: Findin
             "short-lists",
             **{**first.facts, "variant": variant, "count": short.count, "length": list_length},
         )
-    longer = int(sum(np.count_nonzero(part.length > list_length) for part in parts))
+    longer = int(sum(np.count_nonzero(part.length > list_length) for part in seen.parts))
     if longer:
         notes.note(0, "long-lists", count=longer, length=list_length)
 

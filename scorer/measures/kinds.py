@@ -209,18 +209,19 @@ class Measure:
         """
         if matched.found.tied is not None:
             self.need_closed_form(cut=matched.cut_within_ties)
-        return self._computed(self.kind.function, matched)
+        return self.kind.function(matched, *self._cutoff, **self.settings)
 
     def highest(self, matched: Matched) -> Floats | None:
         """[query of the solution]: the highest score that any list can have; None if no score is large.
 
         It is infinite where it exceeds the floating-point numbers.
         """
-        return None if self.bounded or self.kind.highest is None else self._computed(self.kind.highest, matched)
+        highest = self.kind.highest
+        return None if self.bounded or not highest else highest(matched, *self._cutoff, **self.settings)
 
-    def _computed(self, function: Callable[..., Floats], matched: Matched) -> Floats:
-        cutoff = () if self.kind.cutoff == "none" else (self.cutoff,)
-        return function(matched, *cutoff, **self.settings)
+    @cached_property
+    def _cutoff(self) -> tuple[Cutoff, ...]:
+        return () if self.kind.cutoff == "none" else (self.cutoff,)
 
     def need_closed_form(self, *, cut: bool = False) -> None:
         """Raise MeasureError if no closed form of the mean over the orders of tied items is known.

@@ -141,7 +141,7 @@ class Subtopics:
     """[item]: the rank, from 1, of its id among those of its query, in descending order of their bytes."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class JudgedItems:
     """Items of ranked lists that the solution lists: arrays with one entry an item, sorted by query, then by rank.
 
@@ -300,7 +300,7 @@ def once(
     return kept
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Matched:
     """The items of a submission found in the solution; arrays [query] are in the order of the solution."""
 

@@ -158,6 +158,8 @@ class Options:
         return policies
 
 
+_DEFAULTS = Options()
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -217,7 +219,8 @@ class Evaluation(Tabular, Mapping[str, float]):
     """For each measure, its name with all parameters."""
 
     def __init__(self, request: Request, scored: Scored, graded: Solution, per_query: bool, units: Ints | None) -> None:
-        self._request, self._rows = request, request.rows
+        self._request = request
+        self._rows: dict[Any, int] = request.rows
         self._means: list[float] = scored.means(request.options.split).tolist()
         self._bounds = scored.bounds(request.options.split)
         self._scored, self._scores = scored, scored.scores
@@ -368,7 +371,7 @@ class Evaluation(Tabular, Mapping[str, float]):
         raise KeyError(name)
 
     def __getitem__(self, name: str | Measure) -> float:
-        row = self._rows.get(cast("str", name))
+        row = self._rows.get(name)
         return self._means[self._row(name) if row is None else row]
 
     def keys(self) -> KeysView[str]:
@@ -577,7 +580,7 @@ def evaluate(
     >>> sorted(scorer.evaluate(solution, runs)["lists"])
     ['AP', 'P@10', 'R@100', 'RR', 'nDCG@10']
     """
-    chosen = Options(**options)
+    chosen = Options(**options) if options else _DEFAULTS
     request = _requested(measures, chosen, tie_bounds=tie_bounds)
     submissions = several(submission)
     graded = Solution.for_a_call(solution, chosen.solution_format)

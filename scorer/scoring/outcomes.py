@@ -171,7 +171,7 @@ def aggregated_rows(measures: Sequence[Measure], scores: Floats) -> Floats:
     """[measure]: the scores, [measure, query], of each aggregated in its way, as `aggregated` does."""
     if scores.size and {measure.kind.aggregation for measure in measures} == {"mean"}:
         means: Floats = scores.cumsum(axis=1)[:, -1] / scores.shape[1]
-        if not np.isnan(means).any():
+        if not math.isnan(sum(means.tolist())):
             return means
     rows = zip(measures, scores, strict=True)
     return np.array([aggregated(row, measure.kind.aggregation) for measure, row in rows], dtype=np.float64)
@@ -413,7 +413,7 @@ def _unpacked(packed: bytes, kinds: Collection[str]) -> tuple[int, list[_Numbers
     return size, columns
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Scored:
     """The scores of a submission."""
 
