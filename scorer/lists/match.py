@@ -155,7 +155,7 @@ class ScatteredError(Exception):
 
 def match(
     solution: Solution,
-    parts: Iterable[Sequence[Ranked] | RankedDicts],
+    parts: Iterable[Sequence[Ranked]] | RankedDicts,
     *,
     problems: Findings,
     notes: Findings,
@@ -181,12 +181,14 @@ def match(
     lists and items. Raises ScatteredError where the rows of a query are in several parts, LimitError for too many
     lists.
     """
+    if isinstance(parts, RankedDicts) and (whole := _match_whole(parts, ties, tie_bounds)) is not None:
+        return whole
     match_part = partial(
         _match_part, solution, query_once=query_once, list_length=list_length, ties=ties, with_groups=tie_bounds
     )
     queries = solution.flagged.size
     seen = _Matches(np.zeros(queries, dtype=np.int64), np.zeros(queries, dtype=bool))
-    for part in ordered(pool, match_part, parts, AHEAD):
+    for part in ordered(pool, match_part, [parts] if isinstance(parts, RankedDicts) else parts, AHEAD):
         seen.add(part)
         if seen.lists > limits.queries:
             raise LimitError(limits, "queries", f"the file has {seen.lists:,} lists or more")
@@ -206,15 +208,7 @@ def match(
     check_items(members, few_known, items, notes)
     for part in seen.parts:
         notes.extend(part.notes)
-    found = seen.joined()
-
-    def matched_by(rule: Ties, extremes: tuple[Matched, Matched] | None = None) -> Matched:
-        judged_items = _judged_items(found, solution.ideal, rule)
-        judged_items = judged_items.top(list_length) if rule in ("best", "worst") else judged_items
-        return Matched(judged_items, solution.ideal, retrieved, seen.answered, extremes)
-
-    has_ties = tie_bounds and found.tied is not None and np.count_nonzero(found.tied.row_count > 1) > 0
-    matched = matched_by(ties, (matched_by("worst"), matched_by("best")) if has_ties else None)
+    matched = _matched(seen.joined(), solution.ideal, retrieved, seen.answered, ties, tie_bounds, list_length)
     counts = Counts(
         queries=queries,
         answered=int(np.count_nonzero(seen.answered)),
@@ -226,6 +220,36 @@ def match(
         few_known=few_known,
     )
     return matched, counts
+
+
+def _match_whole(lists: RankedDicts, ties: Ties, tie_bounds: bool) -> tuple[Matched, Counts] | None:
+    """As `match`, for the lists of all queries of the solution in its order, with so many judged items that there is
+    nothing to say; None for others.
+    """
+    queries, items, judged = lists.solution.flagged.size, lists.run_score.size, lists.entry.size
+    if not (lists.are_all and judged and judged * FEW_OF_ITEMS >= items):
+        return None
+    answered, found = np.ones(queries, dtype=bool), lists.find(ties, with_groups=tie_bounds)
+    matched = _matched(found, lists.solution.ideal, lists.length, answered, ties, tie_bounds)
+    return matched, Counts(queries, queries, 0, items, 0, 0, judged, False)
+
+
+def _matched(
+    found: FoundItems,
+    ideal: JudgedItems,
+    retrieved: Ints,
+    answered: Bools,
+    ties: Ties,
+    tie_bounds: bool,
+    list_length: int | None = None,
+) -> Matched:
+    def matched_by(rule: Ties, extremes: tuple[Matched, Matched] | None = None) -> Matched:
+        judged_items = _judged_items(found, ideal, rule)
+        judged_items = judged_items.top(list_length) if rule in ("best", "worst") else judged_items
+        return Matched(judged_items, ideal, retrieved, answered, extremes)
+
+    has_ties = tie_bounds and found.tied is not None and np.count_nonzero(found.tied.row_count > 1) > 0
+    return matched_by(ties, (matched_by("worst"), matched_by("best")) if has_ties else None)
 
 
 @dataclass(slots=True, eq=False, repr=False)

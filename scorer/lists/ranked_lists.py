@@ -446,6 +446,8 @@ class RankedDicts:
     """[list]: the id of its query."""
     number: Ints
     """[list]: its query's number in the solution, or UNKNOWN."""
+    are_all: bool
+    """Whether the lists are those of all queries of the solution, in its order, and none is empty."""
     lists: tuple[dict[str, Any], ...]
     length: Ints
     """[list]: the number of its items."""
@@ -508,6 +510,7 @@ class RankedDicts:
             solution=solution,
             queries=names,
             number=np.array(number),
+            are_all=number == [*range(solution.flagged.size)] and all(lists),
             lists=lists,
             length=np.array([*map(len, lists)]),
             run_score=scores,
@@ -549,10 +552,12 @@ class RankedDicts:
         """Find the solution's items in the lists; the parameters and the result are those of `find`."""
         tied = self._tie_groups()
         rank = tied.before + 1
-        if ties not in BY_GRADE and (in_group := (tied.size > 1).nonzero()[0]).size:
+        if ties in BY_GRADE:
+            return FoundItems(self.number[self.place], rank, self.entry, tied)
+        (in_group,) = (tied.size > 1).nonzero()
+        if in_group.size:
             rank[in_group] += self._earlier_in_group(in_group, tied, ties)
-        with_groups = with_groups or ties in BY_GRADE
-        return FoundItems(self.number[self.place], rank, self.entry, tied if with_groups else None)
+        return FoundItems(self.number[self.place], rank, self.entry, tied if with_groups and in_group.size else None)
 
     @property
     def _start(self) -> Ints:

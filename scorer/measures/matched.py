@@ -289,9 +289,11 @@ def once(
 ) -> Callable[Concatenate[Matched, _Settings], Computed]:
     """Decorate a function of the solution of a `Matched`: it is computed only once for the same settings."""
 
+    name = function.__qualname__
+
     @wraps(function)
     def kept(matched: Matched, /, *settings: _Settings.args, **named: _Settings.kwargs) -> Computed:
-        cache, key = matched.ideal.cache, (function.__qualname__, matched.retrieved.size, settings, *named.items())
+        cache, key = matched.ideal.cache, (name, matched.retrieved.size, settings, *named.items())
         if key not in cache:
             cache[key] = function(matched, *settings, **named)
         result: Computed = cache[key]

@@ -670,8 +670,8 @@ def _score_table(solution: Solution, source: memory.MemorySource, rules: Rules) 
         dicts = RankedDicts.of(source, solution) if is_free else None
         if dicts is not None:
             order.look(dicts)
-        part = dicts or [*order.of([memory.ranked_of(source, problems)], "*")]
-        outcome = score_parts(solution, [part], rules, problems, notes, order)
+        parts = dicts or [[*order.of([memory.ranked_of(source, problems)], "*")]]
+        outcome = score_parts(solution, parts, rules, problems, notes, order)
     except UnreadableError as error:
         problems.put(error.problem)
     return Rejected(problems) if problems or outcome is None else outcome

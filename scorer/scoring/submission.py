@@ -242,7 +242,7 @@ def _passages(batch: Ranked, mark: str, queries: Solution) -> list[str]:
 
 def score_parts(
     solution: Solution,
-    parts: Iterable[Sequence[Ranked] | RankedDicts],
+    parts: Iterable[Sequence[Ranked]] | RankedDicts,
     rules: Rules,
     problems: Findings,
     notes: Findings,
