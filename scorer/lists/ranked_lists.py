@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, compress
+from itertools import chain, compress, repeat
 from typing import Any
 
 import numpy as np
@@ -462,8 +463,8 @@ class RankedDicts:
     """
     found_score: Floats
     """[found item]: its run score."""
-    found_ids: list[str]
-    """[found item]: its id."""
+    found_in: list[tuple[Mapping[str, Any], Iterable[Any]]]
+    """[list]: a mapping that has its found items, and which of the mapping they are."""
 
     @classmethod
     def of(cls, source: object, solution: Solution) -> RankedDicts | None:
@@ -481,28 +482,29 @@ class RankedDicts:
         number = [lookup.number.get(name, UNKNOWN) for name in names]
         run_scores: list[Floats] = []
         found_score, entry, sizes = array("d"), array("q"), []
-        found_ids: list[str] = []
+        found_in: list[tuple[Mapping[str, Any], Iterable[Any]]] = []
         # Each dict is read once, while the processor's cache holds it.
         for listed, query in zip(lists, number, strict=True):
             if (numbers := plain_numbers(listed)) is None:
                 return None
             run_scores.append(numbers)
-            before = len(found_ids)
-            if query != UNKNOWN:
-                judged, first = lookup.grades[query], lookup.first[query]
-                fewer, more = (judged, listed) if len(judged) < CHEAPER * len(listed) else (listed, judged)
-                # Each id is looked up once: most of the time is that of reading ids from memory.
-                values = [*map(more.get, fewer)]
-                is_found = [value is not None for value in values]
-                columns: tuple[list[Any], list[Any]] = (
-                    [*compress(fewer.values(), is_found)],
-                    [*compress(values, is_found)],
-                )
-                grades, own = columns if fewer is judged else columns[::-1]
-                found_score.fromlist(own)
-                entry.fromlist([*map(first.__getitem__, grades)])
-                found_ids += compress(fewer, is_found)
-            sizes.append(len(found_ids) - before)
+            before = len(entry)
+            # Each id is looked up once: most of the time is that of reading ids from memory.
+            if query == UNKNOWN:
+                found_in.append(({}, ()))
+            elif len(judged := lookup.grades[query]) < CHEAPER * len(listed):
+                own = np.fromiter(map(listed.get, judged, repeat(math.nan)), dtype=np.float64, count=len(judged))
+                is_judged = ~np.isnan(own)
+                found_score.frombytes(own[is_judged].tobytes())
+                entry.frombytes(lookup.entries_of(query)[is_judged].tobytes())
+                found_in.append((judged, is_judged))
+            else:
+                grades = [*map(judged.get, listed)]
+                is_found = [grade is not None for grade in grades]
+                found_score.fromlist([*compress(listed.values(), is_found)])
+                entry.fromlist([*map(lookup.first[query].__getitem__, compress(grades, is_found))])
+                found_in.append((listed, is_found))
+            sizes.append(len(entry) - before)
         scores = run_scores[0] if len(run_scores) == 1 else np.concatenate(run_scores)
         if not np.isfinite(scores).all():
             return None
@@ -517,7 +519,7 @@ class RankedDicts:
             place=np.arange(len(lists)).repeat(sizes),
             entry=np.asarray(entry),
             found_score=np.asarray(found_score),
-            found_ids=found_ids,
+            found_in=found_in,
         )
 
     @property
@@ -599,6 +601,7 @@ class RankedDicts:
         start, current = self._start.tolist(), -1
         groups: dict[int, dict[str, int]] = {}
         columns = (column[which].tolist() for column in (self.place, tied.before, tied.size))
+        found_ids = [*chain.from_iterable(compress(*found) for found in self.found_in)]
         for nth_found, of, before, size in zip(which.tolist(), *columns, strict=True):
             if of != current:
                 current, groups, ids = of, {}, [*self.lists[of]]
@@ -608,7 +611,7 @@ class RankedDicts:
                 if ties == "trec":
                     members.sort(reverse=True)
                 groups[before] = {name: nth for nth, name in enumerate(members)}
-            earlier.append(groups[before][self.found_ids[nth_found]])
+            earlier.append(groups[before][found_ids[nth_found]])
         return np.array(earlier, dtype=np.int64)
 
 

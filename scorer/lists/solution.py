@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any, Literal, NamedTuple
@@ -100,6 +100,15 @@ class Lookup:
     """[query]: the grade of each of its items by id."""
     first: Sequence[dict[float, int]]
     """[query]: the index in `ideal` of its first item with each grade."""
+    entries: dict[int, Ints] = field(default_factory=dict)
+    """By query, as `entries_of` returns them."""
+
+    def entries_of(self, query: int) -> Ints:
+        """[item of `grades`]: the index in `ideal` of the first item of its query with the same grade."""
+        if query not in self.entries:
+            grades, first = self.grades[query], self.first[query]
+            self.entries[query] = np.fromiter(map(first.__getitem__, grades.values()), np.int64, len(grades))
+        return self.entries[query]
 
     @classmethod
     def of(cls, queries: Sequence[str], grades: Sequence[dict[str, float]], ideal: JudgedItems) -> Lookup:

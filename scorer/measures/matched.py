@@ -288,7 +288,6 @@ def once(
     function: Callable[Concatenate[Matched, _Settings], Computed],
 ) -> Callable[Concatenate[Matched, _Settings], Computed]:
     """Decorate a function of the solution of a `Matched`: it is computed only once for the same settings."""
-
     name = function.__qualname__
 
     @wraps(function)
