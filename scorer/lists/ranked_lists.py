@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, compress, repeat
 from typing import Any
@@ -457,14 +457,13 @@ class RankedDicts:
     place: Ints
     """[found item]: the index of its list; ascending."""
     entry: Ints
-    """[found item]: the index in the solution's `ideal` of the first item of its query with the same grade.
+    """[found item]: the index in the solution's `ideal` of the first item of its query with the same grade. Those of a
+    list are in the order of `found_ids`.
 
     Such items are the same, but for their ids.
     """
     found_score: Floats
     """[found item]: its run score."""
-    found_in: list[tuple[Mapping[str, Any], Iterable[Any]]]
-    """[list]: a mapping that has its found items, and which of the mapping they are."""
 
     @classmethod
     def of(cls, source: object, solution: Solution) -> RankedDicts | None:
@@ -482,28 +481,26 @@ class RankedDicts:
         number = [lookup.number.get(name, UNKNOWN) for name in names]
         run_scores: list[Floats] = []
         found_score, entry, sizes = array("d"), array("q"), []
-        found_in: list[tuple[Mapping[str, Any], Iterable[Any]]] = []
         # Each dict is read once, while the processor's cache holds it.
         for listed, query in zip(lists, number, strict=True):
             if (numbers := plain_numbers(listed)) is None:
                 return None
             run_scores.append(numbers)
-            before = len(entry)
-            # Each id is looked up once: most of the time is that of reading ids from memory.
             if query == UNKNOWN:
-                found_in.append(({}, ()))
-            elif len(judged := lookup.grades[query]) < CHEAPER * len(listed):
+                sizes.append(0)
+                continue
+            before, judged = len(entry), lookup.grades[query]
+            # Each id is looked up once: most of the time is that of reading ids from memory.
+            if len(judged) < CHEAPER * len(listed):
                 own = np.fromiter(map(listed.get, judged, repeat(math.nan)), dtype=np.float64, count=len(judged))
                 is_judged = ~np.isnan(own)
                 found_score.frombytes(own[is_judged].tobytes())
                 entry.frombytes(lookup.entries_of(query)[is_judged].tobytes())
-                found_in.append((judged, is_judged))
             else:
-                grades = [*map(judged.get, listed)]
+                grades: list[Any] = [*map(judged.get, listed)]
                 is_found = [grade is not None for grade in grades]
                 found_score.fromlist([*compress(listed.values(), is_found)])
                 entry.fromlist([*map(lookup.first[query].__getitem__, compress(grades, is_found))])
-                found_in.append((listed, is_found))
             sizes.append(len(entry) - before)
         scores = run_scores[0] if len(run_scores) == 1 else np.concatenate(run_scores)
         if not np.isfinite(scores).all():
@@ -519,8 +516,13 @@ class RankedDicts:
             place=np.arange(len(lists)).repeat(sizes),
             entry=np.asarray(entry),
             found_score=np.asarray(found_score),
-            found_in=found_in,
         )
+
+    def found_ids(self, place: int) -> list[str]:
+        """The ids of the found items of a list."""
+        listed, judged = self.lists[place], self.solution.lookup.grades[self.number[place]]
+        fewer, more = (judged, listed) if len(judged) < CHEAPER * len(listed) else (listed, judged)
+        return [name for name in fewer if name in more]
 
     @property
     def line(self) -> Ints:
@@ -601,17 +603,17 @@ class RankedDicts:
         start, current = self._start.tolist(), -1
         groups: dict[int, dict[str, int]] = {}
         columns = (column[which].tolist() for column in (self.place, tied.before, tied.size))
-        found_ids = [*chain.from_iterable(compress(*found) for found in self.found_in)]
         for nth_found, of, before, size in zip(which.tolist(), *columns, strict=True):
             if of != current:
                 current, groups, ids = of, {}, [*self.lists[of]]
+                first_found, found_ids = int(self.place.searchsorted(of)), self.found_ids(of)
                 falling = np.argsort(-self.run_score[start[of] : start[of] + len(ids)], kind="stable")
             if before not in groups:
                 members = [ids[nth] for nth in falling[before : before + size].tolist()]
                 if ties == "trec":
                     members.sort(reverse=True)
                 groups[before] = {name: nth for nth, name in enumerate(members)}
-            earlier.append(groups[before][found_ids[nth_found]])
+            earlier.append(groups[before][found_ids[nth_found - first_found]])
         return np.array(earlier, dtype=np.int64)
 
 
