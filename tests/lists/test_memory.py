@@ -104,12 +104,16 @@ def described_by_the_general_reader(solution: Solution, source: object, rules: R
 
 
 @strategies.examples(100)
-@given(strategies.solutions(), lists(PLAIN_IDS, PLAIN_SCORES), rules())
+@given(strategies.solutions(), lists(PLAIN_IDS, PLAIN_SCORES), st.booleans(), rules())
 def test_dicts_of_plain_ids_have_the_outcome_of_the_general_reader(
-    grades: strategies.Solution, source: dict[str, Any], rules: Rules
+    grades: strategies.Solution, source: dict[str, Any], is_whole: bool, rules: Rules
 ) -> None:
-    """Matches, scores, counts, notes and problems, under every rule, with ties and any order of the items."""
+    """Matches, scores, counts, notes and problems, under every rule, with ties and any order of the items, also with
+    lists for exactly the queries of the solution.
+    """
     solution = solution_of(grades)
+    if is_whole:
+        source = {query: source.get(query) or {"c": 0.5, "x": 0.5} for query in solution.queries.to_pylist()}
 
     joined = ["".join(each) for each in (source, *source.values())]
     assert (RankedDicts.of(source, solution) is not None) == (
