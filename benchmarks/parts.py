@@ -14,8 +14,8 @@ from typing import Any
 
 from benchmarks.meter import CommandError, Cost, measured, quiet
 from benchmarks.tools import (
+    PEERS,
     PEERS_SCRIPT,
-    PYTREC_EVAL,
     Files,
     Scores,
     Tool,
@@ -54,8 +54,8 @@ class Sizes:
     """Queries of 1,000 lines each."""
     small: int
     """Queries of 1,000 lines each, of the smaller data in memory."""
-    judged: tuple[tuple[int, int, int], ...]
-    """Queries, judged items of each, and items of each list, in dicts."""
+    judged: tuple[tuple[int, int, int, int], ...]
+    """Queries, judged items of each, items of each list, in dicts, and how many runs of them are evaluated."""
     batch: int
     """Submissions of `scorer run`."""
     huge: int
@@ -84,8 +84,8 @@ FULL = Sizes(
     kernels=1000,
     small=50,
     judged=(
-        *((1, 50, 100), (1, 750, 1000), (50, 50, 100), (50, 750, 100), (50, 50, 1000), (50, 750, 1000)),
-        *((1000, 50, 1000), (6980, 50, 10)),
+        *((1, 50, 100, 1), (1, 750, 1000, 1), (50, 50, 100, 1), (50, 750, 100, 1), (50, 50, 1000, 1)),
+        *((50, 750, 1000, 1), (1000, 50, 1000, 1), (6980, 50, 10, 1), (50, 50, 100, 100)),
     ),
     batch=1000,
     huge=100_000,
@@ -105,7 +105,7 @@ QUICK = Sizes(
     start=20,
     kernels=50,
     small=5,
-    judged=((5, 50, 1000), (5, 750, 100), (1, 50, 100)),
+    judged=((5, 50, 1000, 1), (5, 750, 100, 1), (1, 50, 100, 1), (1, 50, 100, 5)),
     batch=20,
     huge=500,
     boards=((4, 50, 2000),),
@@ -300,15 +300,14 @@ def kernels(bench: Bench, python: Path, peers: Sequence[str], queries: int) -> R
 
 
 def judged(bench: Bench, python: Path, peers: Sequence[str]) -> Results:
-    """Measure the evaluation of dicts with few and with many judged items, in turns with pytrec_eval."""
+    """Measure the evaluation of dicts with few and with many judged items, in turns with the peers."""
     points = []
-    for queries, count, depth in bench.sizes.judged:
-        bench.say(f"dicts, {queries} queries, {count} judged items of each, lists of {depth}")
+    for queries, count, depth, calls in bench.sizes.judged:
+        bench.say(f"dicts, {queries} queries, {count} judged items of each, lists of {depth}, {calls} calls")
         files = bench.run(queries, count)
-        paths = [str(files.qrels), str(files.runs[0]), str(depth)]
+        paths = [str(files.qrels), str(files.runs[0]), str(depth), str(calls)]
         commands = {"scorer": [sys.executable, "-m", "benchmarks.kernels", *paths]}
-        if PYTREC_EVAL in peers:
-            commands[PYTREC_EVAL] = [str(python), PEERS_SCRIPT, PYTREC_EVAL, "solutions", *paths]
+        commands |= {name: [str(python), PEERS_SCRIPT, name, "solutions", *paths] for name in PEERS if name in peers}
         tools: dict[str, Results] = {}
         for _ in range(bench.sizes.rounds):
             for name, command in commands.items():
@@ -316,7 +315,7 @@ def judged(bench: Bench, python: Path, peers: Sequence[str]) -> Results:
                     known = tools.setdefault(f"{name}, {solution}", {"scores": each["scores"], "seconds": []})
                     known["seconds"] += each["seconds"]
         compared = _compared(tools, tools["scorer, kept"]["scores"])
-        points.append({"queries": queries, "judged": count, "depth": depth, "tools": compared})
+        points.append({"queries": queries, "judged": count, "depth": depth, "calls": calls, "tools": compared})
     return {"points": points}
 
 

@@ -3,8 +3,9 @@
     python peers.py versions                       the installed versions
     python peers.py NAME files QRELS RUN...        the scores of each run
     python peers.py NAME kernel QRELS RUN          seconds of several evaluations of data in memory
-    python peers.py NAME solutions QRELS RUN DEPTH the same for lists of that length, with the qrels kept and read
-                                                   again; for pytrec_eval
+    python peers.py NAME solutions QRELS RUN DEPTH CALLS
+        the same for dicts with lists of that length, with the qrels kept and, for pytrec_eval, read again; with CALLS
+        above 1, for so many runs of the same items one after the other
 
 It runs in the Python that the peers are installed in, and imports nothing of the project. Each library is used as its
 documentation shows: its readers, then its evaluation.
@@ -47,8 +48,12 @@ class Peer(Protocol):
         """Read a run."""
         ...
 
+    def evaluator(self, qrels: Any) -> Any:
+        """Return what `evaluate` takes as qrels, given them as a dict."""
+        ...
+
     def evaluate(self, qrels: Any, run: Any) -> Mapping[str, float]:
-        """Return the means, by scorer's names of the measures."""
+        """Return the means, by scorer's names of the measures; the run may be a dict."""
         ...
 
 
@@ -93,9 +98,15 @@ class IrMeasures:
     def qrels(self, path: str) -> Any:
         """Return the evaluator."""
         import ir_measures
+
+        return self.evaluator(ir_measures.read_trec_qrels(path))
+
+    def evaluator(self, qrels: Any) -> Any:
+        """Return the evaluator, given the qrels as a dict or as rows."""
+        import ir_measures
         from ir_measures import AP, RR, P, Rprec, nDCG
 
-        return ir_measures.evaluator([AP, nDCG, RR, Rprec, P @ 10], ir_measures.read_trec_qrels(path))
+        return ir_measures.evaluator([AP, nDCG, RR, Rprec, P @ 10], qrels)
 
     def run(self, path: str) -> Any:
         """Return rows, which are read during the evaluation."""
@@ -121,6 +132,12 @@ class Ranx:
 
         return Qrels.from_file(path, kind="trec")
 
+    def evaluator(self, qrels: Any) -> Any:
+        """Return a ranx.Qrels, given the qrels as a dict."""
+        from ranx import Qrels
+
+        return Qrels(qrels)
+
     def run(self, path: str) -> Any:
         """Return a ranx.Run."""
         from ranx import Run
@@ -129,9 +146,9 @@ class Ranx:
 
     def evaluate(self, qrels: Any, run: Any) -> Mapping[str, float]:
         """Return the means, with the default number of threads, which is one per core."""
-        from ranx import evaluate
+        from ranx import Run, evaluate
 
-        scores = evaluate(qrels, run, list(self.NAMES.values()))
+        scores = evaluate(qrels, Run(run) if isinstance(run, dict) else run, list(self.NAMES.values()))
         return {ours: float(scores[name]) for ours, name in self.NAMES.items()}
 
 
@@ -190,26 +207,61 @@ def kernel(peer: Peer, qrels_path: str, run_path: str) -> dict[str, Any]:
     return results
 
 
-def first_lines(path: str, depth: int) -> Iterator[str]:
+def first_lines(path: str, depth: int | None) -> Iterator[str]:
     """Yield the first lines of each query of a TREC run, whose queries are one after the other."""
     with Path(path).open() as lines:
         for _, of_query in groupby(lines, key=lambda line: line.partition(" ")[0]):
             yield from islice(of_query, depth)
 
 
-def solutions(peer: PytrecEval, qrels_path: str, run_path: str, depth: int) -> dict[str, Any]:
-    """Return the scores and the seconds of the processor of evaluations of dicts, with one evaluator and with a new one
-    each.
-    """
-    import pytrec_eval
+def qrels_as_dict(path: str) -> dict[str, dict[str, int]]:
+    """Read TREC qrels as query -> item -> grade."""
+    qrels: dict[str, dict[str, int]] = {}
+    with Path(path).open() as lines:
+        for line in lines:
+            query, _, item, grade = line.split()
+            qrels.setdefault(query, {})[item] = int(grade)
+    return qrels
 
-    with Path(qrels_path).open() as lines:
-        qrels = pytrec_eval.parse_qrel(lines)
-    kept, run = peer.evaluator(qrels), pytrec_eval.parse_run(first_lines(run_path, depth))
-    return {
-        "kept": timed(lambda: peer.evaluate(kept, run), time.process_time),
-        "not kept": timed(lambda: peer.evaluate(peer.evaluator(qrels), run), time.process_time),
-    }
+
+def run_as_dict(path: str, depth: int | None = None) -> dict[str, dict[str, float]]:
+    """Read a TREC run as query -> item -> run score; the first items of each query; None: all."""
+    run: dict[str, dict[str, float]] = {}
+    for line in first_lines(path, depth):
+        query, _, item, _, run_score, _ = line.split()
+        run.setdefault(query, {})[item] = float(run_score)
+    return run
+
+
+def training_runs(run: Run, calls: int) -> list[Run]:
+    """Return the run; or with several calls, as many runs of its items in other orders, as while a model is trained."""
+    if calls == 1:
+        return [run]
+    return [
+        {
+            query: {item: float((place + call) % len(items)) for place, item in enumerate(items)}
+            for query, items in run.items()
+        }
+        for call in range(calls)
+    ]
+
+
+def in_turn(evaluate: Callable[[Run], Mapping[str, float]], runs: Sequence[Run]) -> Mapping[str, float]:
+    """Evaluate the runs, and return the means of the last one."""
+    *_, last = map(evaluate, runs)
+    return last
+
+
+def solutions(peer: Peer, qrels_path: str, run_path: str, depth: int, calls: int) -> dict[str, Any]:
+    """Return the scores and the seconds of the processor of evaluations of dicts, with the qrels kept, and for
+    pytrec_eval with a new evaluator each.
+    """
+    qrels, runs = qrels_as_dict(qrels_path), training_runs(run_as_dict(run_path, depth), calls)
+    kept = peer.evaluator(qrels)
+    results = {"kept": timed(lambda: in_turn(partial(peer.evaluate, kept), runs), time.process_time)}
+    if isinstance(peer, PytrecEval) and calls == 1:
+        results["not kept"] = timed(lambda: peer.evaluate(peer.evaluator(qrels), runs[0]), time.process_time)
+    return results
 
 
 def evaluated(peer: Peer, qrels: Any, convert: Callable[[Any], Run], frame: Any) -> Mapping[str, float]:
@@ -242,8 +294,8 @@ def main(arguments: Sequence[str]) -> None:
     if task == "kernel":
         print(json.dumps(kernel(peer, qrels_path, run_paths[0])))
         return
-    if task == "solutions" and isinstance(peer, PytrecEval):
-        print(json.dumps(solutions(peer, qrels_path, run_paths[0], int(run_paths[1]))))
+    if task == "solutions":
+        print(json.dumps(solutions(peer, qrels_path, run_paths[0], *map(int, run_paths[1:]))))
         return
     qrels = peer.qrels(qrels_path)
     print(json.dumps([peer.evaluate(qrels, peer.run(path)) for path in run_paths]))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
-from benchmarks.tools import LIBRARIES, PYTREC_EVAL, READING
+from benchmarks.tools import LIBRARIES, PEERS, PYTREC_EVAL, READING
 
 Results = Mapping[str, Any]
 
@@ -113,7 +113,8 @@ def limits(results: Results) -> list[Limit]:
 
 
 def _case(point: Results) -> str:
-    return f"{point['queries']} × {point['judged']} judged × {point['depth']:,}"
+    case = f"{point['queries']} × {point['judged']} judged × {point['depth']:,}"
+    return f"{case}, {point['calls']} calls" if point.get("calls", 1) > 1 else case
 
 
 def run_table(results: Results) -> str:
@@ -214,7 +215,9 @@ def _judged(part: Results) -> str:
     rows = []
     for point in part["points"]:
         for solution in ("kept", "not kept"):
-            times = [point["tools"].get(f"{name}, {solution}") for name in ("scorer", PYTREC_EVAL)]
+            times = [point["tools"].get(f"{name}, {solution}") for name in ("scorer", *PEERS)]
+            if not any(times):
+                continue
             cells = (f"{1e3 * median(each['seconds']):.3g}" if each else "–" for each in times)
             share = _share(point, solution)
             rows.append([f"{_case(point)}, {solution}", *cells, f"{share:.2f}" if share else "–"])
@@ -222,7 +225,9 @@ def _judged(part: Results) -> str:
         "queries × judged items × items of a list, solution",
         "scorer, milliseconds",
         "pytrec_eval, milliseconds",
-        "share",
+        "ir_measures, milliseconds",
+        "ranx, milliseconds",
+        "share of pytrec_eval",
     ]
     return f"### Dicts, by the numbers of queries and of judged items\n\n{_table(header, rows)}"
 

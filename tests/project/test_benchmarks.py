@@ -69,7 +69,7 @@ def test_quick_run_compares_the_scores(results: dict[str, Any]) -> None:
 
     assert forms["scorer, TREC files"]["scores"] == forms["scorer"]["scores"]
     assert all(each["same"] for each in kernels.values())
-    assert [point["judged"] for point in results["judged"]["points"]] == [50, 750, 50]
+    assert [point["judged"] for point in results["judged"]["points"]] == [50, 750, 50, 50]
     assert all(each["same"] for point in results["judged"]["points"] for each in point["tools"].values())
     assert set(MEASURES) == set(forms["scorer"]["scores"])
 
