@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import attrgetter
-from typing import Self
+from typing import Literal, NamedTuple, Self, TypeVar
 
 from scorer.live.commitment import Issuer
 from scorer.live.entry import (
@@ -35,7 +35,7 @@ from scorer.measures import Measure
 from scorer.options import SPLITS, Split
 from scorer.record.events import EVERY_TRACK, ArrivalBody, Event, FileBody
 from scorer.record.log import unescaped
-from scorer.rules.metadata import corrections, has_ended, public_values
+from scorer.rules.metadata import NO_METADATA, Metadata, corrections, has_ended, public_values
 from scorer.rules.phases import Phases
 from scorer.rules.picks import PickBody
 from scorer.rules.quota import Claim, Cost, UsedQuota, admissions
@@ -43,9 +43,11 @@ from scorer.rules.tables import auto_decimals
 from scorer.rules.teams import Team, Token, TokenBody, merges, set_teams, slugs, tokens
 from scorer.scoring.outcomes import Mean
 from scorer.settings.tracks import Track
-from scorer.store.events import Basis, StoredResult
+from scorer.store.events import Basis, Failure, StoredResult
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import printable_name
+
+_Part = TypeVar("_Part")
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def entries(now: Now) -> Entries:
     """The entries of a track by the rules in force, without scores; computed once for a state. Raises StoreError."""
     return now.view.kept(
         ("entries", now.declared.name),
-        (now.view.revision, now.rules, now.basis, now.phases),
+        (now.view.version, now.rules, now.basis, now.phases),
         lambda: _entries(now, now.rules, ()),
     )
 
@@ -96,41 +98,48 @@ def scored_entries(now: Now, cache: Cache | None = None) -> Entries:
     scored = _entries(now, now.track, now.track.all_measures, cache)
     if "board" in now.track.hidden:
         return replace(scored, all=(), stored=(), track=now.track)
-    visible = (_visible(entry, now, scored.track) for entry in scored.all)
-    return replace(
-        scored, all=_with_public_metadata(tuple(visible), now, scored) if scored.track.metadata else tuple(visible)
-    )
+    track, ended = scored.track, has_ended(now.phases, scored.track.stage, now.view.now)
+    stated = {state.index: state.metadata for state in scored.stored} if track.metadata else {}
+
+    def seen(parts: Mapping[int, tuple[Entry, _Sight, Metadata]]) -> dict[int, Entry]:
+        return {index: _visible(*part, track, ended=ended) for index, part in parts.items()}
+
+    parts = {
+        entry.index: (entry, _sight(entry, now, track), stated.get(entry.index, NO_METADATA)) for entry in scored.all
+    }
+    name = "visible", track.name, now.viewer, now.hides_nothing
+    return replace(scored, all=tuple(now.view.advanced(name, (track, ended), parts, seen).values()))
 
 
-def _with_public_metadata(entries: tuple[Entry, ...], now: Now, scored: Entries) -> tuple[Entry, ...]:
-    """The entries with the metadata and the corrections that visitors see now."""
-    ended = has_ended(now.phases, scored.track.stage, now.view.now)
-    fields = scored.track.shown_metadata
-    stated = {state.index: state.metadata for state in scored.stored}
-    return tuple(
-        replace(
-            entry,
-            metadata=public_values(stated[entry.index], fields, ended=ended),
-            corrections=corrections(stated[entry.index], fields, ended=ended),
-        )
-        for entry in entries
-    )
+_Sight = Literal["all", "preliminary", "nothing", "frozen"]
+"""Which scores of an entry may be seen."""
 
 
-def _visible(entry: Entry, now: Now, track: Track) -> Entry:
-    """The entry with the scores that may be seen now. Boards, pages and the service show what this function leaves.
+def _sight(entry: Entry, now: Now, track: Track) -> _Sight:
+    """Which scores of an entry may be seen now. Boards, pages and the service show what this function leaves.
 
     An entry has no scores while a phase or the table [visibility] hides them from the viewer, or if it was recorded
     since a freeze: only its team sees it.
     An early or late entry has scores once the late board is shown. Final scores are shown at the final stage.
     """
-    blank = (None,) * len(entry.final)
     since = None if now.hides_nothing else now.frozen_since
-    is_frozen = since is not None and (entry.recorded or now.view.now) >= since
+    if since is not None and (entry.recorded or now.view.now) >= since:
+        return "frozen"
     is_admitted = entry.admission == "ok" or (entry.is_late and track.late_board and now.phases.is_over(now.view.now))
-    if track.hides_scores or is_frozen or not is_admitted or not now.shows("score", entry.phase):
-        return replace(entry, final=blank, preliminary=blank, is_frozen=is_frozen)
-    return entry if track.shows_final else replace(entry, final=blank)
+    if track.hides_scores or not is_admitted or not now.shows("score", entry.phase):
+        return "nothing"
+    return "all" if track.shows_final else "preliminary"
+
+
+def _visible(entry: Entry, sight: _Sight, stated: Metadata, track: Track, *, ended: bool) -> Entry:
+    """The entry with the scores, the metadata and the corrections that visitors see now."""
+    blank, fields = (None,) * len(entry.final), track.shown_metadata
+    if track.metadata:
+        values = public_values(stated, fields, ended=ended)
+        entry = replace(entry, metadata=values, corrections=corrections(stated, fields, ended=ended))
+    if sight in ("nothing", "frozen"):
+        return replace(entry, final=blank, preliminary=blank, is_frozen=sight == "frozen")
+    return entry if sight == "all" else replace(entry, final=blank)
 
 
 def _entries(now: Now, track: Track, measures: Sequence[Measure], cache: Cache | None = None) -> Entries:
@@ -139,40 +148,112 @@ def _entries(now: Now, track: Track, measures: Sequence[Measure], cache: Cache |
     stored = with_outcomes(now.view, now.submissions.values(), now.basis, measures, splits)
     if track.decimals is None and now.basis is not None and measures:
         track = _with_decimals(now, track, stored)
-    by_age = sorted((state for state in stored if state.present), key=lambda state: state.since)
-    since = {state.submission.file: state.since for state in by_age}
-    places = [_place(state, since, now.phases, track) for state in stored]
+    view, rules, together = now.view, (track, now.phases, now.merges, tuple(measures)), now.merges.together
+    name = now.declared.name, now.basis, bool(measures), now.viewer, now.hides_nothing
     earlier = _earlier_outcomes(now, stored)
-    claims = [
-        Claim(state.index, state.submission.team, state.submission.received, place.phase, _cost(state, earlier))
-        for state, place in zip(stored, places, strict=True)
-        if place.admission == "ok" and not is_baseline(state.submission.team, track)
-    ]
-    within = admissions(claims, track.quota, now.merges.members) if track.quota.limits_anything else {}
-    placed = [
-        (state, _admitted(place, within.get(state.index, True))) for state, place in zip(stored, places, strict=True)
-    ]
+    gone = {state.submission.file for state in stored if not state.present}
+    since: dict[str, int] = defaultdict(int)
+    for state in stored:
+        if state.present and (file := state.submission.file) in gone:
+            since[file] = max(since[file], state.since)
+    # What the entries of a team are depends on no other team, but for those that it was ever merged with.
+    teams = [together.get(state.submission.team, state.submission.team) for state in stored]
+    parts: dict[str, list[object]] = defaultdict(list)
+    for team, state in zip(teams, stored, strict=True):
+        parts[team].append(state)
+        if state.result is None or not state.present:
+            parts[team].append((since.get(state.submission.file), earlier.get(state.submission.digest)))
+
+    def judged(new: Mapping[str, Sequence[object]]) -> dict[str, tuple[_Judged, ...]]:
+        return {
+            team: _judged([state for state in part if isinstance(state, SubmissionState)], since, earlier, now, track)
+            for team, part in new.items()
+        }
+
+    def in_order(by_team: Mapping[str, Iterable[_Part]]) -> list[_Part]:
+        of_teams = {team: iter(each) for team, each in by_team.items()}
+        return [next(of_teams[team]) for team in teams]
+
+    by_team = view.advanced(("judged", *name), rules, parts, judged)
+    placed = in_order(by_team)
     released = _released(now, track, placed, cache) if track.has_ladder and measures else {}
     # The picks of a merged team are those of the team that it is merged into.
     picks = now.picks if track.entry == "picks" else {}
-    submissions = tuple(
-        _entry(
-            state,
-            place,
-            track,
-            measures,
-            released.get(state.index),
-            not state.present and earlier.get(state.submission.digest) == "scored",
-            tuple(
-                (pick.at, key_of(state.submission) in pick.keys[: track.picks])
-                for pick in picks.get(now.merges.final(state.submission.team), ())
-            ),
+
+    def made(new: Mapping[str, tuple[Sequence[_Judged], object, object]]) -> dict[str, list[Entry]]:
+        return {
+            team: [
+                _entry(
+                    each.state,
+                    each.place,
+                    track,
+                    measures,
+                    released.get(each.state.index),
+                    not each.state.present and earlier.get(each.state.submission.digest) == "scored",
+                    tuple(
+                        (pick.at, key_of(each.state.submission) in pick.keys[: track.picks])
+                        for pick in picks.get(now.merges.final(each.state.submission.team), ())
+                    ),
+                )
+                for each in part[0]
+            ]
+            for team, part in new.items()
+        }
+
+    entries = {
+        team: (
+            each,
+            [released.get(one.state.index) for one in each] if released else None,
+            [picks.get(now.merges.final(one.state.submission.team)) for one in each] if picks else None,
         )
-        for state, place in placed
+        for team, each in by_team.items()
+    }
+    return Entries(
+        tuple(in_order(view.advanced(("entries", *name), rules, entries, made))),
+        UsedQuota(track.quota, now.phases, tuple(each.claim for each in placed if each.claim is not None)),
+        tuple(each.state for each in placed if each.is_to_score),
+        stored,
+        track,
     )
-    certain = tuple(claim for claim in claims if within.get(claim.index, True) is not False)
-    to_score = tuple(state for state in stored if state.present and within.get(state.index, True))
-    return Entries(submissions, UsedQuota(track.quota, now.phases, certain), to_score, stored, track)
+
+
+class _Judged(NamedTuple):
+    """What the rules say of a submission."""
+
+    state: SubmissionState
+    place: _Place
+    claim: Claim | None
+    """What it takes of the quota, if it takes part, and is within it or may be."""
+    is_to_score: bool
+
+
+def _judged(
+    states: Sequence[SubmissionState],
+    since: Mapping[str, int],
+    earlier: Mapping[str, Cost],
+    now: Now,
+    track: Track,
+) -> tuple[_Judged, ...]:
+    """What the rules say of the submissions of teams that count together, in the order of the record."""
+    places = [_place(state, since, now.phases, track) for state in states]
+    claims = {
+        state.index: Claim(
+            state.index, state.submission.team, state.submission.received, place.phase, _cost(state, earlier)
+        )
+        for state, place in zip(states, places, strict=True)
+        if place.admission == "ok" and not is_baseline(state.submission.team, track)
+    }
+    admits = admissions(claims.values(), track.quota, now.merges.members) if track.quota.limits_anything else {}
+    within = {state.index: admits.get(state.index, True) for state in states}
+    return tuple(
+        _Judged(
+            state,
+            _admitted(place, within[state.index]),
+            None if within[state.index] is False else claims.get(state.index),
+            state.present and bool(within[state.index]),
+        )
+        for state, place in zip(states, places, strict=True)
+    )
 
 
 def _with_decimals(now: Now, track: Track, stored: Iterable[SubmissionState]) -> Track:
@@ -183,14 +264,12 @@ def _with_decimals(now: Now, track: Track, stored: Iterable[SubmissionState]) ->
     return track.with_fields(auto_decimals=auto_decimals(queries))
 
 
-def _released(
-    now: Now, track: Track, placed: Iterable[tuple[SubmissionState, _Place]], cache: Cache | None
-) -> Mapping[int, Look]:
+def _released(now: Now, track: Track, placed: Iterable[_Judged], cache: Cache | None) -> Mapping[int, Look]:
     """What the Ladder answers to each scored entry, by its index; nothing without a basis."""
     if now.basis is None:
         return {}
     candidates: dict[str, list[Candidate]] = defaultdict(list)
-    for state, place in placed:
+    for state, place, *_ in placed:
         if place.admission == "ok":
             candidates[now.merges.final(state.submission.team)].append((state, place.waits or state.is_open))
     return looks(now.view, track, now.basis, candidates.values(), cache)
@@ -208,16 +287,24 @@ def with_outcomes(
     Scored results have the means of `measures` over the queries of `splits`.
     """
     states = tuple(submissions)
-    if basis is None:
+    if basis is None or not states:
         return states
     results = view.results(basis, {state.submission.digest for state in states}, measures, splits)
     failures = view.failures(basis)
-    return tuple(
-        replace(state, result=results[digest], failure=None)
-        if (digest := state.submission.digest) in results
-        else replace(state, result=None, failure=failures.get(digest))
-        for state in states
-    )
+
+    def replaced(
+        parts: Mapping[int, tuple[SubmissionState, StoredResult | None, Failure | None]],
+    ) -> dict[int, SubmissionState]:
+        return {
+            index: replace(state, result=result, failure=failure) for index, (state, result, failure) in parts.items()
+        }
+
+    parts = {
+        state.index: (state, result, None if result else failures.get(state.submission.digest))
+        for state, result in ((state, results.get(state.submission.digest)) for state in states)
+    }
+    name = "outcomes", states[0].submission.track, basis, bool(measures)
+    return tuple(view.advanced(name, None, parts, replaced).values())
 
 
 def quota_line(view: Snapshot, track: Track, team: str) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from operator import attrgetter
 from typing import Any, Literal, cast
 
 from scorer.errors import MOST_SHOWN, Problem, SolutionError
@@ -371,10 +369,9 @@ def recorded(view: Snapshot, track: str) -> Mapping[Key, SubmissionState]:
     """The submissions of a track as of a snapshot, as `submissions` returns them; each event is folded once."""
 
     def folded(count: int, earlier: Mapping[Key, SubmissionState] | None) -> Mapping[Key, SubmissionState]:
-        events = view.events(track)
-        start = bisect_right(events, count, key=attrgetter("index"))
-        announced = (event.at for event in events[:start] if event.kind == "phases" and event.at is not None)
-        return submissions(events[start:], earlier, next(announced, None))
+        announced = (event.at for event in view.decisions(track) if event.kind == "phases" and event.index <= count)
+        first = next(filter(None, announced), None)
+        return submissions(view.events_after(count, track), earlier, first)
 
     return view.folded(("submissions", track), folded)
 

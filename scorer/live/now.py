@@ -51,7 +51,7 @@ class Now:
         """The track, which has the settings of challenge.toml, at the moment of a snapshot."""
         key = ("now", track.name, id(track))  # the value keeps the track, so that no other one gets this id
         if key not in view.derived:
-            first = next((basis for _, basis in bodies(view.events(track.name), BasisBody)), None)
+            first = next((basis for _, basis in bodies(view.decisions(track.name), BasisBody)), None)
             arrived = next((arrival for _, arrival in bodies(view.events(track.name), ArrivalBody)), None)
             names = track.file_names if arrived is None else arrived.naming
             is_earlier = first is not None and first.generations.get("measures") in range(RENAMED_GENERATION)
@@ -100,7 +100,7 @@ class Now:
             return not is_open and (self.hides_nothing or plan.has_closed(None, at))
         is_final = plan.is_over(at) if plan.all else self.rules.stage != "preliminary"
         return is_final and (
-            moment != "reveal" or any(reveal.commitment for _, reveal in bodies(self.events, RevealBody))
+            moment != "reveal" or any(reveal.commitment for _, reveal in bodies(self.decisions, RevealBody))
         )
 
     @property
@@ -108,9 +108,14 @@ class Now:
         """The events of the track, with those of the whole challenge."""
         return self.view.events(self.declared.name)
 
+    @property
+    def decisions(self) -> Sequence[Event]:
+        """Those of the events that are not about single files."""
+        return self.view.decisions(self.declared.name)
+
     @cached_property
     def phases(self) -> Phases:
-        return folded_phases(self.events, self.declared.phases)
+        return folded_phases(self.decisions, self.declared.phases)
 
     @property
     def submissions(self) -> Mapping[Key, SubmissionState]:
@@ -119,15 +124,15 @@ class Now:
 
     @cached_property
     def merges(self) -> Merges:
-        return merges(self.events)
+        return merges(self.decisions)
 
     @cached_property
     def picks(self) -> Picks:
-        return picks(self.events)
+        return picks(self.decisions)
 
     @cached_property
     def errata(self) -> Errata:
-        return folded_errata(self.events)
+        return folded_errata(self.decisions)
 
     @cached_property
     def recorded(self) -> BasisBody | None:
@@ -141,13 +146,13 @@ class Now:
     @property
     def bases(self) -> Iterator[Basis]:
         """All bases of the board, the earliest first."""
-        return (recorded.basis for _, recorded in bodies(self.events, BasisBody))
+        return (recorded.basis for _, recorded in bodies(self.decisions, BasisBody))
 
     @cached_property
     def are_rules_fixed(self) -> bool:
         """Whether the rules are fixed, by a commitment or by the start of a phase: the files no longer change them."""
         has_started = self.phases.has_started(self.view.now)
-        return self.recorded is not None and (has_started or is_committed(self.view.events(), self.declared.name))
+        return self.recorded is not None and (has_started or is_committed(self.decisions, self.declared.name))
 
     @cached_property
     def rules(self) -> Track:

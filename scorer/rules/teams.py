@@ -381,6 +381,16 @@ class Merges:
         targets, final = self.targets(index), self.final(team, index)
         return tuple(sorted({final, *(merged for merged in targets if final_team(targets, merged) == final)}))
 
+    @cached_property
+    def together(self) -> Mapping[str, str]:
+        """For each team that was ever merged, the first by name of those that ever counted as one with it."""
+        firsts: dict[str, str] = {}
+        for pair in (pair for _, targets in self.steps for pair in targets.items()):
+            first, *others = sorted({firsts.get(team, team) for team in pair})
+            firsts |= dict.fromkeys(pair, first)
+            firsts |= {team: first for team, other in firsts.items() if other in others}
+        return firsts
+
 
 def merges(events: Iterable[Event]) -> Merges:
     """The merges of teams, given events in order."""

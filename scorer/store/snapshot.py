@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sqlalchemy import func, select
+from sqlalchemy import Row, func, select
 
 from scorer.errors import Fact, Findings, Problem
 from scorer.limits import Limits
@@ -115,12 +115,6 @@ class Snapshot(TableRows):
     def identity(self) -> str:
         """Random text that no other database has."""
         return str(self.schema_row.identity)
-
-    @cached_property
-    def revision(self) -> int:
-        """A number that every write increases."""
-        with self._database.decoding():
-            return int(self.connection.execute(select(db.schema_table.c.revision)).scalar_one())
 
     def count_events(self) -> int:
         """The number of events of all tracks, without reading them."""
@@ -264,15 +258,21 @@ class Snapshot(TableRows):
             yield result, {key: mean for key, mean in means.items() if key not in already}
 
     def stored_means(
-        self, basis: Basis, measures: Sequence[Measure], splits: Collection[Split] = SPLITS
+        self,
+        basis: Basis,
+        measures: Sequence[Measure],
+        splits: Collection[Split] = SPLITS,
+        results: Collection[str] | None = None,
     ) -> dict[str, Means]:
-        """The stored means of these measures over the queries of these splits, of all results by `basis`, by digest of
-        the result.
+        """The stored means of these measures over the queries of these splits, by digest of the result: of all results
+        by `basis`, or of some of them.
         """
         means: dict[str, Means] = {}
         masks = {mask.digest for mask in self._masks(basis, splits).values()}
         with self._database.decoding():
-            for result, measure, mask, _, value, undefined, _ in map(tuple, self.mean_rows(basis, measures, masks)):
+            for result, measure, mask, _, value, undefined, _ in map(
+                tuple, self.mean_rows(basis, measures, masks, results)
+            ):
                 means.setdefault(result, {})[measure, mask] = Mean(
                     None if value is None else float(value), int(undefined)
                 )
@@ -290,26 +290,28 @@ class Snapshot(TableRows):
         wanted: Collection[str],
         measures: Sequence[Measure] = (),
         splits: Collection[Split] = SPLITS,
-    ) -> dict[str, StoredResult]:
+    ) -> Mapping[str, StoredResult]:
         """The results of submissions, by their digests; one by the current rules hides one that schema 1 stored.
 
         They have the means of `measures` over the queries of `splits`. Means that are not stored yet are computed from
         the judged items, so that a new measure needs no file.
         """
+        masks = self._masks(basis, splits) if measures else {}
+        keys = tuple(
+            (split, str(measure), (measure.full, mask.digest)) for split, mask in masks.items() for measure in measures
+        )
+
+        def read(rows: Mapping[str, Row[Any]]) -> dict[str, StoredResult]:
+            means: dict[str, Means] = {}
+            if rows and keys:
+                means = self.stored_means(basis, measures, splits, [row.digest for row in rows.values()])
+                for result, computed in list(self.missing_means(basis, rows, measures, means, splits)):
+                    means.setdefault(result, {}).update(computed)
+            with self._database.decoding():
+                return {digest: _result(row, means.get(row.digest, {}), keys) for digest, row in rows.items()}
+
         rows = {row.submission_digest: row for row in self.result_rows(basis) if row.submission_digest in wanted}
-        means: dict[str, Means] = {}
-        keys: list[tuple[Split, str, tuple[str, str]]] = []
-        if rows and measures:
-            means = self.stored_means(basis, measures, splits)
-            for result, computed in list(self.missing_means(basis, rows, measures, means, splits)):
-                means.setdefault(result, {}).update(computed)
-            keys = [
-                (split, str(measure), (measure.full, mask.digest))
-                for split, mask in self._masks(basis, splits).items()
-                for measure in measures
-            ]
-        with self._database.decoding():
-            return {digest: _result(row, means.get(row.digest, {}), keys) for digest, row in rows.items()}
+        return self.advanced(("values", basis.solution, basis.matching, basis.version_1, keys), None, rows, read)
 
     def failures(self, basis: Basis) -> dict[str, Failure]:
         """The failures of submissions by `basis`, by the digest of the submission."""

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from sqlalchemy import Connection, Row, bindparam, delete, select
+from sqlalchemy import Connection, bindparam, delete, select
 
 from scorer.limits import Limits
 from scorer.measures import Measure
@@ -32,6 +32,7 @@ from scorer.store import rows as store_rows
 from scorer.store.database import AT_A_TIME, Database, insert_all
 from scorer.store.events import Basis, FolderScan, ScannedFile, unknown_keys
 from scorer.store.migrations import prepare
+from scorer.store.rows import Outcomes
 from scorer.store.schema import (
     cached_table,
     event_table,
@@ -74,7 +75,7 @@ class Store:
         self.database = database
         self._clock = clock
         self._events: list[Event] = []
-        self._outcomes: dict[str, Row[Any]] = {}
+        self._outcomes: dict[tuple[str, ...], Outcomes] = {}
         self._kept: dict[object, tuple[object, Any]] = {}
 
     @classmethod
