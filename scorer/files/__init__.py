@@ -122,7 +122,7 @@ class FileBelow:
             for name in sorted(names):
                 below = FileBelow(self.root, (*self.parts, name))
                 try:
-                    yield below, _status(name, folder, below.path)
+                    yield below, below.path.lstat() if folder is None else _status(name, folder, self.root)
                 except OSError as error:
                     yield below, error
 

@@ -10,11 +10,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
 from operator import attrgetter
 from typing import Literal, NamedTuple, Self, TypeVar
 
 from scorer.live.commitment import Issuer
 from scorer.live.entry import (
+    SERVICE,
     Admission,
     ColumnScores,
     Entry,
@@ -24,6 +26,7 @@ from scorer.live.entry import (
     column_scores,
     is_baseline,
     key_of,
+    present_files,
     rounded,
     submissions,
 )
@@ -66,7 +69,17 @@ class Entries:
     track: Track
     """The track, with the decimals of its scores."""
 
-    @property
+    @cached_property
+    def present_files(self) -> Mapping[str, str]:
+        """The files of the submissions that are present, with their digests."""
+        return present_files(self.stored)
+
+    @cached_property
+    def delivered_files(self) -> Mapping[str, str]:
+        """Those that were handed in."""
+        return present_files(self.stored, SERVICE)
+
+    @cached_property
     def unscored(self) -> tuple[SubmissionState, ...]:
         """Those to score now: without a result, and not given up."""
         return tuple(state for state in self.to_score if state.is_open)

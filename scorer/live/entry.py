@@ -435,22 +435,21 @@ def stays(submission: Submission, phases: Phases, track: Track, now: datetime) -
 # What a scan changes
 
 
-def as_recorded(states: Mapping[Key, SubmissionState], scanned: Iterable[Submission]) -> dict[Key, Submission]:
+def as_recorded(states: Mapping[Key, SubmissionState], scanned: Mapping[Key, Submission]) -> dict[Key, Submission]:
     """What a scan of the folder found, by the keys that the record has.
 
     Schema 1 and 2 recorded the same text for a name with a character that does not print and for a name with the escape
     sequence of that character. A file with such a name is the recorded one unless the scan also found the other file.
     """
-    by_key = {key_of(submission): submission for submission in scanned}
     taken = {}
-    for key, submission in by_key.items():
-        other = unescaped(submission.file), submission.digest
-        is_other = key not in states and other not in by_key and other in states and states[other].was_escaped
+    for key, submission in scanned.items():
+        other = key if key in states else (unescaped(submission.file), submission.digest)
+        is_other = other is not key and other not in scanned and other in states and states[other].was_escaped
         taken[other if is_other else key] = submission
     return taken
 
 
-def _of_folder(states: Mapping[Key, SubmissionState], scanned: Iterable[Submission]) -> dict[Key, Submission]:
+def _of_folder(states: Mapping[Key, SubmissionState], scanned: Mapping[Key, Submission]) -> dict[Key, Submission]:
     """What a scan of the folder found, without what was handed in or withdrawn over the service."""
     taken = as_recorded(states, scanned)
     delivered = {key[0] for key, state in states.items() if state.present and state.source == SERVICE}
@@ -470,7 +469,10 @@ def import_changes(
     which it is silent is left as it is. The events are arrivals by time of receipt, team and file, then withdrawals and
     returns.
     """
-    taken = _of_folder(states, scanned)
+    by_key = {(submission.file, submission.digest): submission for submission in scanned}
+    if by_key.keys() == {key for key, state in states.items() if state.present}:
+        return []
+    taken = _of_folder(states, by_key)
     files = {key[0] for key, state in states.items() if state.source == FOLDER and state.present != (key in taken)}
     if recheck is None:
         now: Mapping[str, str | None] = dict.fromkeys(files) | {file: digest for file, digest in taken if file in files}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import operator
 import os
 import re
 import stat
 import sys
 import time
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -121,6 +123,10 @@ class Listing:
     """What the folder of a track holds, in order of the names."""
 
     all: tuple[FolderFile, ...]
+    rules: tuple[object, ...] = ()
+    """What decides which of the files are submissions."""
+    listed: Mapping[str, tuple[FolderFile, FolderFile]] = field(default_factory=dict)
+    """Each file as it was listed and as it is in `all`, by name."""
 
     def __iter__(self) -> Iterator[FolderFile]:
         return iter(self.all)
@@ -129,6 +135,11 @@ class Listing:
     def files(self) -> Mapping[str, SubmissionFile]:
         """The submissions, by file."""
         return {file.file: file for file in self.all if isinstance(file, SubmissionFile)}
+
+    @cached_property
+    def most_of_a_team(self) -> int:
+        """The largest number of submissions of a team."""
+        return max(Counter(file.team for file in self.files.values()).values(), default=0)
 
     def is_missing(self, file: str) -> bool:
         """Whether a file is gone. A file that cannot be read, or whose folder cannot be read, is not gone."""
@@ -162,22 +173,32 @@ class Listing:
         return frozenset(file.file for file in self.all if not isinstance(file, SubmissionFile))
 
 
-def submission_files(track: Track) -> Listing:
+def submission_files(track: Track, before: Listing | None = None) -> Listing:
     """List the files of a track's teams, ``<team>.txt`` or ``<team>/<file>``, in order of their names.
+
+    A file with the same status as in an earlier listing is the same value; if all are, it is that listing.
 
     The track has the names of files with which its record began, as `Now.declared`.
     The files in a folder of a team's folder are the team's, too. Files with names that the track ignores are skipped,
     and hidden files of systems and tools. Links are skipped, never followed. A missing folder is empty.
     """
     folder = track.submissions_path
+    rules = folder, track.ignore, track.file_names, track.metadata
+    known = before.listed if before is not None and before.rules == rules else {}
     with os_errors_as(ChallengeError, f"{folder}: cannot be read", "expected the folder of submissions"):
         if not folder.exists():
             return Listing(())
         if isinstance(folder, Remote):
             files = tuple(_in_remote(folder, track.name, None))
         else:
-            files = tuple(_in_folder(FileBelow(folder, ()).list(), track.name))
-    return Listing(tuple(_unless_skipped(file, track) for file in files))
+            files = tuple(_in_folder(FileBelow(folder, ()).list(), track.name, known))
+    chosen = tuple(
+        pair[1] if (pair := known.get(file.file)) is not None and pair[0] is file else _unless_skipped(file, track)
+        for file in files
+    )
+    if known and before is not None and len(chosen) == len(before.all) and all(map(operator.is_, chosen, before.all)):
+        return before
+    return Listing(chosen, rules, {file.file: (file, shown) for file, shown in zip(files, chosen, strict=True)})
 
 
 def _unless_skipped(file: FolderFile, track: Track) -> FolderFile:
@@ -203,11 +224,18 @@ def _unless_skipped(file: FolderFile, track: Track) -> FolderFile:
 
 
 def _in_folder(
-    entries: Iterable[tuple[FileBelow, os.stat_result | OSError]], shown: str, team: str | None = None
+    entries: Iterable[tuple[FileBelow, os.stat_result | OSError]],
+    shown: str,
+    known: Mapping[str, tuple[FolderFile, FolderFile]],
+    team: str | None = None,
 ) -> Iterator[FolderFile]:
+    """The files in a folder; `known` has those of an earlier listing."""
     for below, status in entries:
         file = f"{shown}/{below.name}"
-        if below.name.startswith("."):
+        before = known[file][0] if file in known else None
+        if isinstance(before, SubmissionFile) and not isinstance(status, OSError) and _is_as(status, before.status):
+            yield before
+        elif below.name.startswith("."):
             yield from _hidden(_listed(below, file, team, status))
         elif isinstance(status, OSError) or not stat.S_ISDIR(status.st_mode):
             yield _listed(below, file, team, status)
@@ -215,9 +243,19 @@ def _in_folder(
             yield SkippedFile(file, _A_FOLDER)
         else:
             try:
-                yield from _in_folder(below.list(), file, team or below.name)
+                yield from _in_folder(below.list(), file, known, team or below.name)
             except OSError as error:
                 yield SkippedFile(file, why_skipped(error))
+
+
+def _is_as(status: os.stat_result, before: os.stat_result | None) -> bool:
+    """Whether a file has the same status as before, but for the time at which it was read last."""
+    return (
+        before is not None
+        and status.st_ctime_ns == before.st_ctime_ns
+        and status.st_mtime_ns == before.st_mtime_ns
+        and status[:7] == before[:7]
+    )
 
 
 def _listed(below: FileBelow, file: str, team: str | None, status: os.stat_result | OSError) -> FolderFile:

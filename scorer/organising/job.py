@@ -16,7 +16,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -195,6 +195,8 @@ class ChallengeRun:
     options: RunOptions
     messages: Messages
     output: Output
+    last: dict[str, Work] = field(default_factory=dict)
+    """The work of the last run, by track."""
 
     @classmethod
     @contextmanager
@@ -259,8 +261,10 @@ class ChallengeRun:
             limits=self.options.limits(self.challenge),
             confirm_withdrawals=self.options.confirm_withdrawals,
             verify_files=self.options.verify_files,
+            last=self.last.get(track.name),
         )
-        self.messages(*map(str, (*work.notes, *work.skipped, *work.warnings)))
+        self.last[track.name] = replace(work, solution=None)
+        self.messages(*map(str, (*work.notes, *work.scanned.skipped, *work.warnings)))
         scored, failed = 0, 0
         rejected_now: set[str] = set()
         results: Iterable[tuple[Submission, FileOutcome]] = carry_out(
@@ -288,7 +292,9 @@ class ChallengeRun:
         counts += [number_in_state(states, state) for state in UNRANKED if states[state]]
         if not self.options.quiet:
             self.output.message(f"{track.name}: {', '.join(counts)}")
-        unreadable = any(isinstance(skipped, SkippedFile) and not skipped.is_ignored for skipped in work.skipped)
+        unreadable = any(
+            isinstance(skipped, SkippedFile) and not skipped.is_ignored for skipped in work.scanned.skipped
+        )
         if self.options.strict and (rejected_ever or work.given_up):
             return False
         return not (failed or unreadable or work.warnings or rejected_now)

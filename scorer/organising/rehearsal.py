@@ -156,7 +156,9 @@ class Rehearsal:
         """Do what `scorer run` does with each track; yields what it says."""
         for track in self.copy.tracks:
             work = plan(self.store, self.copy, track)
-            skipped = [each for each in work.skipped if isinstance(each, UploadInProgress) or not each.is_ignored]
+            skipped = [
+                each for each in work.scanned.skipped if isinstance(each, UploadInProgress) or not each.is_ignored
+            ]
             yield from map(str, (*work.notes, *skipped, *work.warnings))
             list(carry_out(self.store, work, Serial()))
 

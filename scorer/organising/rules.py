@@ -124,8 +124,14 @@ class RuleSet:
 
     def missing_means(self, view: Snapshot) -> list[tuple[str, Means]]:
         """The means by these rules that the results of the track lack, for `Store.store_means`."""
-        digests = track_digests(view, self.track.name)
-        return list(view.missing_means(self.basis, digests, self.rules.measures)) if digests else []
+        basis, measures = self.basis, self.rules.measures
+        parts = view.version, basis, basis.split, measures
+
+        def lacking() -> list[tuple[str, Means]]:
+            digests = track_digests(view, self.track.name)
+            return list(view.missing_means(basis, digests, measures)) if digests else []
+
+        return view.kept(("missing means", self.track.name), parts, lacking)
 
     def entries(self, view: Snapshot) -> Entries:
         """The entries of the track by these rules, without scores."""

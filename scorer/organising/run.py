@@ -24,13 +24,13 @@ from scorer.files.writing import remove_abandoned_folders, replace_content
 from scorer.limits import Limits
 from scorer.lists import Counts
 from scorer.live.entries import Entries
-from scorer.live.entry import Entry, SubmissionState, is_baseline, key_of, present_digests, present_files
+from scorer.live.entry import Entry, SubmissionState, is_baseline, key_of, present_digests
 from scorer.live.errata import Erratum
 from scorer.live.now import Now
-from scorer.organising.files import SkippedFile, UploadInProgress, WithFile, put_in_place, submission_files
+from scorer.organising.files import WithFile, put_in_place, submission_files
 from scorer.organising.phases import check_preliminary
 from scorer.organising.rules import RuleSet
-from scorer.organising.scan import Before, about_names, before_scan, record, same_bytes, scan
+from scorer.organising.scan import Before, Scan, about_names, before_scan, record, scan
 from scorer.organising.watch import Sources, is_fresh, score_queue
 from scorer.rules.split import exposure
 from scorer.scoring.analysis.kept import Kept
@@ -155,6 +155,8 @@ class Work:
 
     rules: RuleSet
     """What the entries are scored by."""
+    scanned: Scan
+    """What the folder of the track holds."""
     solution: Solution | None
     """None if nothing needs it, because every submission that may be scored has a result."""
     sources: Sources
@@ -162,7 +164,8 @@ class Work:
     """The entries when the work began, without scores."""
     known: int
     """The number of submissions in the folder with a result."""
-    skipped: tuple[SkippedFile | UploadInProgress, ...]
+    not_kept: Sequence[str]
+    """Which of these cannot be kept, and why."""
     warnings: tuple[str, ...]
     """What is wrong with the folder of submissions, and what to do."""
     notes: tuple[str, ...]
@@ -194,6 +197,7 @@ def plan(
     limits: Limits | None = None,
     confirm_withdrawals: bool = False,
     verify_files: bool = False,
+    last: Work | None = None,
 ) -> Work:
     """Record which submissions of a track arrived or were withdrawn, and find those to score.
 
@@ -202,30 +206,40 @@ def plan(
 
     `limits` replace those of the challenge. Many missing files, or an empty folder, are withdrawals only with
     `confirm_withdrawals`. Files whose status has not changed since they were read are read again with `verify_files`.
+    What is as it was in the `last` run of this process is taken from it.
     Raises SolutionError if the solution cannot be used.
     """
     with suppress(OSError):
         remove_abandoned_folders(Path(tempfile.gettempdir()))
     limits = limits or challenge.limits
-    before = before_scan(store, track, limits)
+    last_scan = last.scanned if last is not None and not verify_files else None
+    before = before_scan(store, track, limits, last_scan)
     by_files, rules = before.by_files, before.rules
     kept = store.kept_submissions(challenge.root)
-    put_in_place(rules.track, before.delivered, kept)
+    put_in_place(rules.track, before.entries.delivered_files, kept)
     scanned = scan(
         rules.track,
         limits,
-        present_files(before.entries.stored),
+        before.entries.present_files,
         {} if verify_files else before.scanned_files,
         {by_files.solution_digest, rules.solution_digest, *rules.archive.digests()},
-        staying=before.staying_files,
-        delivered=before.delivered,
+        staying=lambda: before.staying_files,
+        delivered=before.entries.delivered_files,
         confirmed=confirm_withdrawals,
+        last=last_scan,
     )
 
     sources = Sources(scanned.submissions, kept, challenge.keep_submissions, limits)
     solution = _checked_solution(before, sources)
     record(store, before, scanned, limits)
-    stored = kept.digests() if sources.keeps_more else ()  # before the record: what another run keeps is recorded first
+    is_same = (
+        last is not None
+        and not last.not_kept
+        and (scanned is last.scanned and before.entries is last.entries)
+        and sources.keeps_more == last.sources.keeps_more
+    )
+    # Before the record: what another run keeps is recorded first.
+    stored = kept.digests() if sources.keeps_more and not is_same else ()
 
     def read(view: Snapshot) -> tuple[Entries, frozenset[str]]:
         return rules.entries(view), present_digests(view)
@@ -234,7 +248,7 @@ def plan(
     if stored:
         kept.remove(set(stored) - present)  # what was withdrawn or replaced before its phase closed
     known_sources = [source for source in sources.files if source[1].digest in before.known]
-    not_kept = sources.keep(known_sources)
+    not_kept = [] if is_same else sources.keep(known_sources)
 
     doubts = []
     if solution is not None:
@@ -243,15 +257,16 @@ def plan(
         doubts = [excluded_note(solution), solution.iterations.note(rules.rules.measures)]
     return Work(
         rules=rules,
+        scanned=scanned,
         solution=solution,
         sources=sources,
         entries=entries,
         known=len(known_sources),
-        skipped=scanned.skipped,
+        not_kept=not_kept,
         warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ()), *not_kept),
         notes=(
             *_notes(rules, by_files, doubts, has_started=before.phases.has_started(before.now)),
-            *same_bytes(scanned.submissions),
+            *scanned.same_bytes,
             *about_names(track, rules.track, scanned.submissions),
         ),
     )
@@ -261,11 +276,9 @@ def _checked_solution(before: Before, sources: Sources) -> Solution | None:
     """The solution, if something may be scored or the board is based on other rules; None without work."""
     rules = before.rules
     states = before.entries.stored
-    recorded = {key_of(state.submission) for state in states if state.present or before.stays(state.submission)}
-    unknown = (submission for _, submission in sources.files if submission.digest not in before.known)
-    has_work = bool(sources.pending(before.entries.unscored)) or any(
-        key_of(submission) not in recorded for submission in unknown
-    )
+    unknown = {key_of(submission) for _, submission in sources.files if submission.digest not in before.known}
+    recorded = (key_of(state.submission) for state in states if state.present or before.stays(state.submission))
+    has_work = bool(sources.pending(before.entries.unscored)) or bool(unknown and unknown.difference(recorded))
     if has_work or before.queries is None:
         return rules.checked_solution()
     check_preliminary(rules.track, rules.basis, before.queries)

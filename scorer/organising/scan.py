@@ -5,12 +5,13 @@ What is refused harms nobody else.
 
 from __future__ import annotations
 
+import operator
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ from scorer.live.entry import (
     SubmissionState,
     import_changes,
     key_of,
-    present_files,
     recorded,
     stays,
 )
@@ -33,6 +33,7 @@ from scorer.live.phases import NewScan, content_mark, folder_of
 from scorer.organising.files import (
     IN_TEAM,
     FolderFile,
+    Listing,
     SkippedFile,
     SubmissionFile,
     UploadInProgress,
@@ -74,10 +75,13 @@ _SHOWN = 20
 """How many skipped files in the folder of a team are reported one by one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Scan:
     """What the folder of a track holds."""
 
+    listing: Listing
+    rules: tuple[object, ...]
+    """What decides, besides the files and the record, what is a submission."""
     submissions: tuple[WithFile, ...]
     """By name."""
     skipped: tuple[SkippedFile | UploadInProgress, ...]
@@ -95,6 +99,25 @@ class Scan:
     """The marks of what was listed and is no submission yet, see `FolderScan`; None if nothing was listed, although
     submissions are recorded: the disk may not be mounted."""
 
+    @cached_property
+    def _settled(self) -> Mapping[str, WithFile]:
+        """The submissions that need not be read again while their status is the same, by file."""
+        return {each[0].file: each for each in self.submissions if each[0].file in self.statuses}
+
+    @cached_property
+    def same_bytes(self) -> tuple[str, ...]:
+        """A message for the organiser about each content that several teams have."""
+        counts = Counter(submission.digest for _, submission in self.submissions)
+        by_digest: dict[str, dict[str, str]] = defaultdict(dict)
+        for _, submission in self.submissions:
+            if counts[submission.digest] > 1:
+                by_digest[submission.digest].setdefault(submission.team, printable_name(submission.file))
+        return tuple(
+            f"{', '.join([*files.values()][:_SHOWN])}: the same bytes from {counted(len(files), 'team')}"
+            for files in by_digest.values()
+            if len(files) > 1
+        )
+
 
 def scan(
     track: Track,
@@ -103,19 +126,22 @@ def scan(
     known: Mapping[str, ScannedFile],
     solutions: Collection[str],
     *,
-    staying: Collection[str] = (),
+    staying: Callable[[], Collection[str]] = frozenset,
     delivered: Mapping[str, str] = MappingProxyType({}),
     confirmed: bool = False,
+    last: Scan | None = None,
 ) -> Scan:
     """Scan the folder of a track. Raises ChallengeError if it cannot be read.
 
-    `recorded` has the files of submissions that are recorded as present, with their digests; those in `staying` remain
-    so if they are missing, as do those that were handed in: `delivered`. `known` has the status of files by an earlier
-    scan: a file with the same status is not read again. No submission may have the digest of one of the `solutions`.
-    Missing files are withdrawals, however many there are, only if that is `confirmed`. `file_mb` and `files_per_team`
-    are checked before a file is read.
+    `recorded` has the files of submissions that are recorded as present, with their digests; those that `staying`
+    returns remain so if they are missing, as do those that were handed in: `delivered`. `known` has the status of files
+    by an earlier scan: a file with the same status is not read again. No submission may have the digest of one of the
+    `solutions`. Missing files are withdrawals, however many there are, only if that is `confirmed`. `file_mb` and `files_per_team`
+    are checked before a file is read. What is as in the `last` scan is taken from it; if all is, it is that scan.
     """
-    listing = submission_files(track)
+    listing = submission_files(track, last.listing if last else None)
+    rules = track.name, track.metadata, limits, frozenset(solutions)
+    settled = last._settled if last is not None and last.rules == rules and not track.metadata else {}
     chosen, unread, left_out = _within_limit(listing, limits, recorded)
     submissions: list[WithFile] = []
     skipped: list[SkippedFile | UploadInProgress] = []
@@ -125,6 +151,16 @@ def scan(
     for file in chosen:
         if not isinstance(file, SubmissionFile):
             skipped.append(file)
+            continue
+        same = settled.get(file.file)
+        if (
+            last is not None
+            and same is not None
+            and same[0] is file
+            and recorded.get(file.file) == delivered.get(file.file, same[1].digest) == same[1].digest
+        ):
+            submissions.append(same)
+            statuses[file.file] = last.statuses[file.file]
             continue
         try:
             read, status = read_file(file, limits, known.get(file.file))
@@ -147,13 +183,17 @@ def scan(
                 _, status = read_file(file.upload, limits, known.get(file.file))
                 unread.append(content_mark(file.file, status.digest))
                 statuses |= {file.file: status} if status.inode else {}
-    gone = sorted(file for file in recorded.keys() - delivered.keys() - set(staying) if listing.is_missing(file))
+    missing = recorded.keys() - listing.files.keys()
+    gone = sorted(file for file in missing - delivered.keys() if listing.is_missing(file))
+    gone = [file for file in gone if file not in staying()]
     lost = tuple(
         f"{printable_name(file)}: was handed in, and its file is missing; restore it from a backup"
-        for file in sorted(delivered)
+        for file in sorted(missing & delivered.keys())
         if listing.is_missing(file)
     )
-    return Scan(
+    found = Scan(
+        listing=listing,
+        rules=rules,
         submissions=tuple(submissions),
         skipped=tuple(_bounded(skipped)),
         left_out=(*left_out, *notes, *lost),
@@ -162,16 +202,18 @@ def scan(
         metadata=metadata,
         unread=tuple(unread) if listing.all or not recorded or confirmed else None,
     )
+    return last if last is not None and _are_same(found, last) else found
 
 
-def same_bytes(submissions: Iterable[WithFile]) -> Iterator[str]:
-    """A message for the organiser about each content that several teams have."""
-    by_digest: dict[str, dict[str, str]] = defaultdict(dict)
-    for _, submission in submissions:
-        by_digest[submission.digest].setdefault(submission.team, printable_name(submission.file))
-    for files in by_digest.values():
-        if len(files) > 1:
-            yield f"{', '.join([*files.values()][:_SHOWN])}: the same bytes from {counted(len(files), 'team')}"
+def _are_same(one: Scan, other: Scan) -> bool:
+    """Whether two scans found the same values; the submissions are compared by identity."""
+    names = "rules", "skipped", "left_out", "warning", "metadata", "unread"
+    return (
+        len(one.submissions) == len(other.submissions)
+        and one.statuses.keys() == other.statuses.keys()
+        and all(map(operator.is_, one.submissions, other.submissions))
+        and all(getattr(one, name) == getattr(other, name) for name in names)
+    )
 
 
 def about_names(declared: Track, track: Track, submissions: Iterable[WithFile]) -> Iterator[str]:
@@ -224,11 +266,13 @@ def _warning(track: Track, gone: Sequence[str], recorded: int, present: int) -> 
 
 
 def _within_limit(
-    listed: Iterable[FolderFile], limits: Limits, recorded: Collection[str]
+    listing: Listing, limits: Limits, recorded: Collection[str]
 ) -> tuple[list[FolderFile], list[str], tuple[str, ...]]:
     """The files within `files_per_team`, recorded and earlier ones first; some others; and a message for each team."""
+    if listing.most_of_a_team <= limits.files_per_team:
+        return list(listing), [], ()
     by_team: dict[str, list[SubmissionFile]] = defaultdict(list)
-    for file in listed:
+    for file in listing:
         if isinstance(file, SubmissionFile):
             by_team[file.team].append(file)
     left_out: set[str] = set()
@@ -245,7 +289,7 @@ def _within_limit(
             f"{len(files) - limits.files_per_team:,} of them are left out; the limit is {limits.files_per_team:,} "
             "(limits.files_per_team)"
         )
-    return [file for file in listed if file.file not in left_out], some, tuple(messages)
+    return [file for file in listing if file.file not in left_out], some, tuple(messages)
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,12 +313,7 @@ class Before:
     scanned_files: Mapping[str, ScannedFile]
     last_scan: FolderScan | None
 
-    @property
-    def delivered(self) -> Mapping[str, str]:
-        """The files that were handed in and are present, with their digests."""
-        return present_files(self.entries.stored, SERVICE)
-
-    @property
+    @cached_property
     def staying_files(self) -> frozenset[str]:
         """The files whose present submissions all stay as they are recorded."""
         present = [state.submission for state in self.entries.stored if state.present]
@@ -286,11 +325,12 @@ class Before:
         return stays(submission, self.phases, self.rules.track, self.now)
 
 
-def before_scan(store: Store, track: Track, limits: Limits) -> Before:
+def before_scan(store: Store, track: Track, limits: Limits, last: Scan | None = None) -> Before:
     """What the database has of a track, once its phases are announced, without results that exceeded a limit which has
     another value now.
 
-    All results are read, so that a damaged database is reported before anything else is written to it.
+    All results are read, so that a damaged database is reported before anything else is written to it. The status of
+    files is that of the `last` scan of this process.
     """
 
     def read(view: Snapshot) -> Before | None:
@@ -310,7 +350,7 @@ def before_scan(store: Store, track: Track, limits: Limits) -> Before:
             known=view.known_digests(basis),
             queries=view.queries(basis.solution) if is_same and rules.is_stored(view) else None,
             has_other_limits=bool(view.outdated_rejections(basis, limits)),
-            scanned_files=view.scanned_files(track.name),
+            scanned_files=last.statuses if last else view.scanned_files(track.name),
             last_scan=view.last_scan(track.name),
         )
 

@@ -71,10 +71,13 @@ class Sources:
         Teams take turns: first one submission of each team, in the order of the record, then the second ones. So many
         files of one team do not delay those of the others. What has failed before, as by its time, comes last.
         """
-        by_key = {key_of(submission): (file, submission) for file, submission in self.files}
-        by_digest = {submission.digest: (file, submission) for file, submission in self.files}
+        states = list(unscored)
+        digests = {state.submission.digest for state in states}
+        files = [each for each in self.files if each[1].digest in digests]
+        by_key = {key_of(submission): (file, submission) for file, submission in files}
+        by_digest = {submission.digest: (file, submission) for file, submission in files}
         wanted: dict[Key, tuple[bool, WithFile]] = {}
-        for state in unscored:
+        for state in states:
             recorded = state.submission
             # A name that schema 1 recorded escaped is found by the content.
             source = by_key.get(key_of(recorded)) or by_digest.get(recorded.digest)
@@ -97,10 +100,9 @@ class Sources:
         Yields a function that waits for the bytes with a digest, and returns why they cannot be kept; empty if they
         are.
         """
+        kept = frozenset(self.kept.digests()) if self.keeps_more and len(files) > _FEW else self.kept
         new = {
-            submission.digest: file
-            for file, submission in files
-            if self.keeps_more and submission.digest not in self.kept
+            submission.digest: file for file, submission in files if self.keeps_more and submission.digest not in kept
         }
         if not new:
             yield lambda _: ""
@@ -200,7 +202,7 @@ _AT_ONCE = timedelta(seconds=3)
 """How long a render waits for the score of what was just handed in."""
 
 _FEW = 20
-"""The last events that a render looks at for that."""
+"""The last events that a render looks at for that; and the files that are looked for one by one."""
 
 _OF_RUNS = ("arrival", "return", "team", "phases")
 """The kinds of events that a run records of what it finds in the folder of the challenge, and takes into account."""

@@ -195,13 +195,18 @@ class Snapshot(TableRows):
 
     def known_digests(self, basis: Basis) -> frozenset[str]:
         """The digests of the submissions that have a result by `basis`."""
-        return frozenset(row.submission_digest for row in self.result_rows(basis))
+        digests = (row.submission_digest for row in self.result_rows(basis))
+        return self.kept(("known", basis, basis.version_1), self.version, lambda: frozenset(digests))
 
     def outdated_rejections(self, basis: Basis, limits: Limits) -> list[str]:
         """The digests of the results of submissions that exceeded a limit which has another value now."""
-        rejected = (row for row in self.result_rows(basis) if row.status == "rejected")
-        with self._database.decoding():
-            return [row.digest for row in rejected if limits.differing(json.loads(row.limits))]
+
+        def read() -> list[str]:
+            rejected = (row for row in self.result_rows(basis) if row.status == "rejected")
+            with self._database.decoding():
+                return [row.digest for row in rejected if limits.differing(json.loads(row.limits))]
+
+        return self.kept(("outdated", basis, basis.version_1), (self.version, limits), read)
 
     def scores(
         self, submission_digests: Iterable[str], basis: Basis, measures: Sequence[Measure]

@@ -354,7 +354,11 @@ class Store:
 
         Only differences are written.
         """
-        changed = {name: scanned for name, scanned in files.items() if stored.get(name) != scanned}
+        changed = {
+            name: scanned
+            for name, scanned in files.items()
+            if (before := stored.get(name)) is not scanned and before != scanned
+        }
         old = [{"name": json.dumps(name)} for name in (*(stored.keys() - files.keys()), *changed)]
         rows = [
             {"track": track, "file": json.dumps(name), **{key: str(value) for key, value in asdict(scanned).items()}}

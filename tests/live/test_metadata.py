@@ -244,7 +244,7 @@ class TestFolder:
         live.put("blue/1.txt.meta.yaml", "system: a\nseconds: fast\n", START)
         work = live.run(START)
         assert [event.values["team"] for event in live.events("arrival")] == []
-        told = sorted(map(str, work.skipped))
+        told = sorted(map(str, work.scanned.skipped))
         assert "amber/1.txt: the metadata are invalid: system: is missing; expected a text; skipped" in told[0]
         assert 'blue/1.txt: the metadata are invalid: line 2: seconds: found "fast"' in " ".join(told)
         assert "main/blue/1.txt.meta.yaml: the metadata of a submission" in told

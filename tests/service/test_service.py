@@ -550,7 +550,9 @@ class TestScans:
         here_served.run()
         here_served.live.path(here_served.files()[0]).write_text(POOR)
         work = here_served.live.run(day(11, 14))
-        assert ["has other bytes than the file that was handed in" in str(each) for each in work.skipped] == [True]
+        assert ["has other bytes than the file that was handed in" in str(each) for each in work.scanned.skipped] == [
+            True
+        ]
         assert "handed in, and is skipped; delete it, and `scorer run` restores it" in doctor(here_served)
         assert here_served.entry("amber", index)["state"] == "scored"
         assert len(here_served.live.events("arrival")) == 1
