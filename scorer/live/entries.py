@@ -377,7 +377,7 @@ def _earlier_outcomes(now: Now, stored: Iterable[SubmissionState]) -> Mapping[st
     lacking = {state.submission.digest for state in stored if state.result is None}
     others = [basis for basis in now.bases if basis != now.basis] if lacking else []
     rows = (row for basis in others for row in now.view.result_rows(basis))
-    return {row.submission_digest: row.status for row in rows if row.submission_digest in lacking}
+    return {row.submission_digest: row.result.status for row in rows if row.submission_digest in lacking}
 
 
 def _cost(state: SubmissionState, earlier: Mapping[str, Cost]) -> Cost:

@@ -136,8 +136,9 @@ def scan(
     `recorded` has the files of submissions that are recorded as present, with their digests; those that `staying`
     returns remain so if they are missing, as do those that were handed in: `delivered`. `known` has the status of files
     by an earlier scan: a file with the same status is not read again. No submission may have the digest of one of the
-    `solutions`. Missing files are withdrawals, however many there are, only if that is `confirmed`. `file_mb` and `files_per_team`
-    are checked before a file is read. What is as in the `last` scan is taken from it; if all is, it is that scan.
+    `solutions`. Missing files are withdrawals, however many there are, only if that is `confirmed`.
+    `file_mb` and `files_per_team` are checked before a file is read. What is as in the `last` scan is taken from it; if
+    all is, it is that scan.
     """
     listing = submission_files(track, last.listing if last else None)
     rules = track.name, track.metadata, limits, frozenset(solutions)

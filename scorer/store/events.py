@@ -7,18 +7,20 @@ Each kind of event has a model of its body, which checks what is read from a dat
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from sys import intern
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import BaseModel, Field
 
-from scorer.errors import Findings
+from scorer.errors import Fact, Findings, Problem
 from scorer.lists import Counts
 from scorer.measures.matched import Bools, JudgedItems
-from scorer.options import Split, Stage
+from scorer.options import SPLITS, Split, Stage
 from scorer.record.events import (
     AmendmentBody,
     ArrivalBody,
@@ -122,6 +124,76 @@ class StoredResult:
     """By split and canonical name of the measure; empty for a rejected submission."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredMeans(Mapping[Split, Mapping[str, Mean]]):
+    """Means by split and canonical name of the measure, in as few objects as possible: there are thousands of them."""
+
+    names: tuple[tuple[Split, str], ...]
+    """The split and the name of each mean, the same value for all results."""
+    numbers: tuple[float | None, ...]
+    undefined: tuple[int, ...]
+    """-1 where the mean is missing."""
+
+    @classmethod
+    def of(cls, names: tuple[tuple[Split, str], ...], means: Sequence[Mean | None]) -> Self:
+        """The means with these names; None: it is missing."""
+        numbers = (None if mean is None else mean.value for mean in means)
+        return cls(names, tuple(numbers), tuple(-1 if mean is None else mean.undefined for mean in means))
+
+    def __getitem__(self, split: Split) -> Mapping[str, Mean]:
+        each = zip(self.names, self.numbers, self.undefined, strict=True)
+        return {name: Mean(value, missing) for (of, name), value, missing in each if of == split and missing >= 0}
+
+    def __iter__(self) -> Iterator[Split]:
+        return iter(SPLITS)
+
+    def __len__(self) -> int:
+        return len(SPLITS)
+
+
+_ADVICE = re.compile(r"([,;](?: or)? name it with --submission-format .* in challenge\.toml)")
+_LEGACY = {
+    "none or hardly any of its |in Unicode's form NFC|ids of queries are written as decimals": "legacy-of-solution",
+    ".* queries have no list \\(": "legacy-of-queries",
+    "none of its queries is known": "legacy-of-ids",
+}
+"""The beginnings of texts of earlier releases that say something about the solution."""
+
+
+def _problem(line: int, stored: str, facts: Mapping[str, Fact] | None = None) -> Problem:
+    """A finding, stored by its code and facts, or before release 1.1 as text."""
+    if facts is not None:
+        return Problem(line, stored, facts)
+    code = next((code for beginning, code in _LEGACY.items() if re.match(beginning, stored)), "legacy")
+    text, *advice = _ADVICE.split(stored, 1)
+    return Problem(line, code, {"text": text, "advice": "".join(advice)})
+
+
+class ResultRow(NamedTuple):
+    """A stored result."""
+
+    digest: str
+    submission_digest: str
+    matching_digest: str
+    limits: str
+    """Those of the submission, as JSON; only of a rejected one."""
+    result: StoredResult
+    """Without means."""
+    checksum: int
+
+    @classmethod
+    def of(cls, row: Any) -> Self:
+        """The result of a row. Raises an error of `INVALID` if it is none."""
+        if row.status not in ("scored", "rejected"):
+            raise ValueError(row.status)
+        stored = json.loads(row.findings)
+        findings = Findings([_problem(*each) for each in stored["shown"]], stored["count"])
+        counts = Counts(**json.loads(row.counts)) if row.status == "scored" else None
+        result = StoredResult("scored" if counts else "rejected", counts, findings, {})
+        matching, limits = intern(row.matching_digest), intern(row.limits)
+        return cls(row.digest, row.submission_digest, matching, limits, result, row.checksum)
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a submission has no result yet, although it was tried."""
@@ -131,6 +203,22 @@ class Failure:
     """Of the last attempt; for the organiser, not for the public."""
     attempts: int
     """Those that count, see `Failed.is_counted`."""
+
+
+class FailureRow(NamedTuple):
+    """A stored failure."""
+
+    digest: str
+    submission_digest: str
+    matching_digest: str
+    failure: Failure
+    checksum: int
+
+    @classmethod
+    def of(cls, row: Any) -> Self:
+        """The failure of a row."""
+        failure = Failure(row.kind, row.reason, row.attempts)
+        return cls(row.digest, row.submission_digest, row.matching_digest, failure, row.checksum)
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +385,20 @@ _INNER: Mapping[str, type[BaseModel]] = {
 
 def body_of(kind: str, values: Mapping[str, Any]) -> Body:
     """The body of an event with these values. Raises an error of `INVALID` if they are none of its kind."""
-    return _model(kind, values).model_validate(values)
+    body = _model(kind, values).model_validate(values)
+    # A body is kept for each event. What most of them share is one value: it would be most of their memory.
+    given = _GIVEN.setdefault(frozenset(body.model_fields_set), body.model_fields_set)
+    object.__setattr__(body, "__pydantic_fields_set__", given)
+    for name in _SHARED & body.__dict__.keys():
+        body.__dict__[name] = intern(body.__dict__[name])
+    return body
+
+
+_GIVEN: dict[frozenset[str], set[str]] = {}
+"""The keys that bodies were made of."""
+
+_SHARED = {"team", "source", "names"}
+"""The keys with the same texts in many bodies."""
 
 
 def _model(kind: str, body: Mapping[str, Any]) -> type[Body]:
@@ -330,7 +431,8 @@ def event_with(
 
 def event_of(index: int, track: str, kind: EventKind, at: str | None, body: str, log: int | None) -> Event:
     """The event of a row. Raises an error of `INVALID` if it is none."""
-    return event_with(index, track, kind, None if at is None else time_of(at), json.loads(body), log)
+    time = None if at is None else time_of(at)
+    return event_with(index, intern(track), kind, time, json.loads(body), log)
 
 
 def new_basis(

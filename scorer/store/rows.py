@@ -22,7 +22,7 @@ from scorer.record.log import RESOLUTION, iso
 from scorer.scoring.outcomes import MEASURE_GENERATION, DamagedError, Failed, Mean, Rejected, Summary
 from scorer.store import schema as db
 from scorer.store.database import AT_A_TIME, Database, insert_all
-from scorer.store.events import Basis, BasisBody, event_of
+from scorer.store.events import Basis, BasisBody, FailureRow, ResultRow, event_of
 from scorer.wording import iso_time, shortened
 
 _Unpacked = TypeVar("_Unpacked")
@@ -30,7 +30,9 @@ _Derived = TypeVar("_Derived")
 _Key = TypeVar("_Key")
 _Part = TypeVar("_Part")
 
-Outcomes = tuple[Mapping[str, tuple[int, int]], Mapping[str, Row[Any]]]
+_Outcome = TypeVar("_Outcome", ResultRow, FailureRow)
+
+Outcomes = tuple[Mapping[str, tuple[int, int]], Mapping[str, Any]]
 """The number and the sum of the checksums of rows by the first digits of their digests, and the rows by digest."""
 
 
@@ -142,15 +144,16 @@ class TableRows:
         """The rows of a table that satisfy the conditions, each with the checksum that it should have."""
         return self.verified(table, db.select_rows(table).where(*conditions))
 
-    def _known_rows(self, table: Table, basis: Basis) -> Iterable[Row[Any]]:
-        """The rows of results or failures by a basis.
+    def _known_rows(self, table: Table, basis: Basis, made: Callable[[Any], _Outcome]) -> Iterable[_Outcome]:
+        """The rows of results or failures by a basis, as `made` returns them.
 
         Rows are read again only where the number or the checksums of those differ that begin with the same two digits:
         after one more result, of 5,000 rows some 20 are read.
         """
         conditions = self._by(table, basis)
         if self.only is not None:
-            return self.rows(table, *conditions)
+            with self._database.decoding():
+                return [made(row) for row in self.rows(table, *conditions)]
         key, first = (table.name, basis.solution, *self._matching(basis)), func.substr(table.c.digest, 1, 2)
         groups = select(first, func.count(), func.sum(table.c.checksum)).where(*conditions).group_by(first)
         groups = groups.with_hint(table, "NOT INDEXED", "sqlite")
@@ -162,8 +165,11 @@ class TableRows:
             if before:
                 statement = statement.where(first.in_(sorted(changed)))
             same = {digest: row for digest, row in kept.items() if digest[:2] not in changed}
-            read = {row.digest: row for row in self.verified(table, statement)}
-            kept = same | {digest: kept[digest] if kept.get(digest) == row else row for digest, row in read.items()}
+            with self._database.decoding():
+                for row in self.verified(table, statement):
+                    known = kept.get(row.digest)
+                    same[row.digest] = made(row) if known is None or known.checksum != row.checksum else known
+            kept = same
             self._outcomes[key] = sums, kept
         return kept.values()
 
@@ -325,24 +331,26 @@ class TableRows:
             raise db.missing_rows(db.solution_table, self._database.where)
         return rows[0]
 
-    def result_rows(self, basis: Basis) -> list[Row[Any]]:
+    def result_rows(self, basis: Basis) -> list[ResultRow]:
         """The rows of the results by a basis, without judged items; those that schema 1 stored come first."""
         digests = self._matching(basis)
 
-        def read() -> list[Row[Any]]:
-            failures = self.outcomes(db.failure_table, basis) if self.forgettings else ()
+        def read() -> list[ResultRow]:
+            failures = self.outcomes(db.failure_table, basis, FailureRow.of) if self.forgettings else ()
             failed = {row.submission_digest: digests.index(row.matching_digest) for row in failures}
-            rows = self.outcomes(db.result_table, basis)
+            rows = self.outcomes(db.result_table, basis, ResultRow.of)
+            if not failed:
+                return rows
             # A result does not replace a failure that was forgotten before it.
             return [row for row in rows if digests.index(row.matching_digest) >= failed.get(row.submission_digest, 0)]
 
         return self.kept(("results", basis.solution, *digests), self.version, read)
 
-    def outcomes(self, table: Table, basis: Basis) -> list[Row[Any]]:
+    def outcomes(self, table: Table, basis: Basis, made: Callable[[Any], _Outcome]) -> list[_Outcome]:
         """The rows of results or failures by a basis; of several about one submission, the last one counts."""
         digests = self._matching(basis)
-        rows = self._known_rows(table, basis)
-        return sorted(rows, key=lambda row: (digests.index(row.matching_digest), row.digest))
+        rows = self._known_rows(table, basis, made)
+        return sorted(rows, key=lambda row: digests.index(row.matching_digest)) if len(digests) > 1 else list(rows)
 
     def _by(self, table: Table, basis: Basis) -> tuple[ColumnElement[bool], ...]:
         rules = table.c.solution_digest == basis.solution, table.c.matching_digest.in_(self._matching(basis))
@@ -373,7 +381,7 @@ class TableRows:
         statement = statement.where(*self._by(db.result_table, basis), *_of_means(measures, masks))
         return int(self.connection.execute(statement).scalar_one())
 
-    def hits(self, scored: Iterable[Row[Any]]) -> Iterator[tuple[str, str, bytes]]:
+    def hits(self, scored: Iterable[ResultRow]) -> Iterator[tuple[str, str, bytes]]:
         """The digest of each scored result, that of its submission, and its packed items."""
         digests = sorted(row.digest for row in scored)
         for start in range(0, len(digests), AT_A_TIME):

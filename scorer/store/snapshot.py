@@ -5,20 +5,17 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import re
 from collections import UserDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Row, func, select
+from sqlalchemy import func, select
 
-from scorer.errors import Fact, Findings, Problem
 from scorer.limits import Limits
-from scorer.lists import Counts
 from scorer.measures import Measure
 from scorer.measures.matched import Bools, Floats, JudgedItems, Matched
 from scorer.options import SPLITS, Split
@@ -36,7 +33,18 @@ from scorer.scoring.outcomes import (
     unpack_ids,
 )
 from scorer.store import schema as db
-from scorer.store.events import Basis, Failure, FolderScan, ScannedFile, StoredQueries, StoredResult, StoredSolution
+from scorer.store.events import (
+    Basis,
+    Failure,
+    FailureRow,
+    FolderScan,
+    ResultRow,
+    ScannedFile,
+    StoredMeans,
+    StoredQueries,
+    StoredResult,
+    StoredSolution,
+)
 from scorer.store.rows import TableRows
 
 Parts = Sequence[object]
@@ -202,7 +210,7 @@ class Snapshot(TableRows):
         """The digests of the results of submissions that exceeded a limit which has another value now."""
 
         def read() -> list[str]:
-            rejected = (row for row in self.result_rows(basis) if row.status == "rejected")
+            rejected = (row for row in self.result_rows(basis) if row.result.status == "rejected")
             with self._database.decoding():
                 return [row.digest for row in rejected if limits.differing(json.loads(row.limits))]
 
@@ -222,8 +230,9 @@ class Snapshot(TableRows):
     def matches(self, submission_digests: Iterable[str], basis: Basis) -> Iterator[tuple[str, Matched]]:
         """The digest of each submission that has a scored result by `basis`, and its judged items."""
         ideal, wanted = self.solution(basis.solution).ideal, set(submission_digests)
-        scored = (row for row in self.result_rows(basis) if row.status == "scored" and row.submission_digest in wanted)
-        for _, digest, hits in self.hits({row.submission_digest: row for row in scored}.values()):
+        rows = (row for row in self.result_rows(basis) if row.submission_digest in wanted)
+        scored = {row.submission_digest: row for row in rows if row.result.status == "scored"}
+        for _, digest, hits in self.hits(scored.values()):
             yield digest, self._matched(hits, ideal)
 
     def missing_means(
@@ -240,7 +249,7 @@ class Snapshot(TableRows):
         """
         masks = self._masks(basis, splits)
         wanted = set(submission_digests)
-        scored = [row for row in self.result_rows(basis) if row.status == "scored"]
+        scored = [row for row in self.result_rows(basis) if row.result.status == "scored"]
         if stored is None:
             names, digests = {measure.full for measure in measures}, {mask.digest for mask in masks.values()}
             if self.mean_count(basis, measures, digests) == len(scored) * len(names) * len(digests):
@@ -306,61 +315,33 @@ class Snapshot(TableRows):
             (split, str(measure), (measure.full, mask.digest)) for split, mask in masks.items() for measure in measures
         )
 
-        def read(rows: Mapping[str, Row[Any]]) -> dict[str, StoredResult]:
-            means: dict[str, Means] = {}
-            if rows and keys:
-                means = self.stored_means(basis, measures, splits, [row.digest for row in rows.values()])
-                for result, computed in list(self.missing_means(basis, rows, measures, means, splits)):
-                    means.setdefault(result, {}).update(computed)
-            with self._database.decoding():
-                return {digest: _result(row, means.get(row.digest, {}), keys) for digest, row in rows.items()}
+        names = tuple((split, name) for split, name, _ in keys)
+
+        def read(rows: Mapping[str, ResultRow]) -> dict[str, StoredResult]:
+            means = self.stored_means(basis, measures, splits, [row.digest for row in rows.values()]) if rows else {}
+            for result, computed in list(self.missing_means(basis, rows, measures, means, splits)):
+                means.setdefault(result, {}).update(computed)
+            found: dict[str, StoredResult] = {}
+            for digest, row in rows.items():
+                of_result = means.get(row.digest, {})
+                values = [of_result.get(key) for _, _, key in keys]
+                found[digest] = row.result
+                if row.result.status == "scored":
+                    found[digest] = replace(row.result, means=StoredMeans.of(names, values))
+            return found
 
         rows = {row.submission_digest: row for row in self.result_rows(basis) if row.submission_digest in wanted}
+        if not keys:
+            return {digest: row.result for digest, row in rows.items()}
         return self.advanced(("values", basis.solution, basis.matching, basis.version_1, keys), None, rows, read)
 
     def failures(self, basis: Basis) -> dict[str, Failure]:
         """The failures of submissions by `basis`, by the digest of the submission."""
         exact = Basis(basis.solution, basis.matching)
-        return {
-            row.submission_digest: Failure(row.kind, row.reason, row.attempts)
-            for row in self.outcomes(db.failure_table, exact)
-        }
+        return {row.submission_digest: row.failure for row in self.outcomes(db.failure_table, exact, FailureRow.of)}
 
 
 def _scores(matched: Matched, measures: Sequence[Measure]) -> Floats:
     """[measure, query]"""
     scores = np.array([measure(matched) for measure in measures], dtype=np.float64)
     return scores.reshape(len(measures), matched.queries)
-
-
-_ADVICE = re.compile(r"([,;](?: or)? name it with --submission-format .* in challenge\.toml)")
-_LEGACY = {
-    "none or hardly any of its |in Unicode's form NFC|ids of queries are written as decimals": "legacy-of-solution",
-    ".* queries have no list \\(": "legacy-of-queries",
-    "none of its queries is known": "legacy-of-ids",
-}
-"""The beginnings of texts of earlier releases that say something about the solution."""
-
-
-def _problem(line: int, stored: str, facts: Mapping[str, Fact] | None = None) -> Problem:
-    """A finding, stored by its code and facts, or before release 1.1 as text."""
-    if facts is not None:
-        return Problem(line, stored, facts)
-    code = next((code for beginning, code in _LEGACY.items() if re.match(beginning, stored)), "legacy")
-    text, *advice = _ADVICE.split(stored, 1)
-    return Problem(line, code, {"text": text, "advice": "".join(advice)})
-
-
-def _result(row: Any, means: Means, keys: Sequence[tuple[Split, str, tuple[str, str]]]) -> StoredResult:
-    """The result of a row; `keys` has the split, the name and the key of each mean."""
-    stored = json.loads(row.findings)
-    findings = Findings([_problem(*each) for each in stored["shown"]], stored["count"])
-    if row.status == "rejected":
-        return StoredResult(row.status, None, findings, {})
-    if row.status != "scored":
-        raise ValueError(row.status)
-    by_split: dict[Split, dict[str, Mean]] = {split: {} for split in SPLITS}
-    for split, name, key in keys:
-        if key in means:
-            by_split[split][name] = means[key]
-    return StoredResult(row.status, Counts(**json.loads(row.counts)), findings, by_split)
