@@ -276,6 +276,11 @@ NO_LOG = PublishedLog()
 def published_log(view: Snapshot, tracks: Iterable[Track]) -> PublishedLog:
     """The log of a challenge. While a track is frozen, it ends with the last event before the freeze."""
     shown, key = public_to_all(view, tracks), view.secret("log")
-    events = shown.all_events[: shown.last_index]
-    texts = (opening_text(key, event) for event in events if event.kind in ABOUT_RECORD)
-    return PublishedLog(tuple(log_lines(key, events)), tuple(texts))
+
+    def chained(count: int, before: Sequence[LogLine] | None) -> Sequence[LogLine]:
+        known = before or ()
+        return (*known, *log_lines(key, view.all_events[count:], known[-1] if known else None))
+
+    last = shown.last_index
+    texts = (opening_text(key, event) for event in view.all_events[:last] if event.kind in ABOUT_RECORD)
+    return PublishedLog(tuple(view.folded("log", chained)[:last]), tuple(texts))

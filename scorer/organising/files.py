@@ -44,7 +44,7 @@ from scorer.store.sidecar import Archive
 from scorer.store.store import Store
 from scorer.wording import printable, printable_name
 
-RECEIVED = re.compile(r"(\d{8}T\d{6}Z)[-_. ]*")
+RECEIVED = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z[-_. ]*")
 """The beginning of a file's name that states when it was received, in UTC."""
 
 _COMPRESSED = re.compile(r"\.(gz|xz|zst)$")
@@ -320,7 +320,8 @@ def _time(name: str) -> tuple[datetime | None, int]:
     match = RECEIVED.match(name)
     if match:
         try:
-            return datetime.strptime(match[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC), match.end()
+            year, month, day, hour, minute, second = map(int, match.groups())  # strptime takes eight times as long
+            return datetime(year, month, day, hour, minute, second, tzinfo=UTC), match.end()
         except ValueError:
             pass
     return None, 0

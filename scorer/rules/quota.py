@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from functools import cached_property
 from typing import Annotated, ClassVar, Literal
 from zoneinfo import ZoneInfo
 
@@ -126,12 +127,12 @@ def admissions(claims: Iterable[Claim], quota: Quota, pool: Pool) -> dict[int, b
     within: dict[int, bool | None] = {}
     for claim in sorted(claims, key=lambda claim: claim.index):
         members = [used.setdefault(team, Counter()) for team in sorted({claim.team, *pool(claim.team, claim.index)})]
-        admitted = _is_within(claim, quota, members)
+        scopes = _scopes(claim.received, claim.phase, quota)
+        admitted = _is_within(scopes, quota, members)
         within[claim.index] = admitted
         if admitted is not False:
             cost: Cost = "open" if admitted is None and claim.cost != "none" else claim.cost
             if cost != "none":
-                scopes = _scopes(claim.received, claim.phase, quota)
                 used[claim.team].update((cost, scope) for scope in scopes.items())
     return within
 
@@ -141,8 +142,7 @@ def _scopes(received: datetime, phase: str | None, quota: Quota) -> Mapping[_Sco
     return {"day": quota.day(received), "phase": phase, "total": None}
 
 
-def _is_within(claim: Claim, quota: Quota, members: Sequence[_Used]) -> bool | None:
-    scopes = _scopes(claim.received, claim.phase, quota)
+def _is_within(scopes: Mapping[_Scope, str | None], quota: Quota, members: Sequence[_Used]) -> bool | None:
     certain = possible = True
     for key, cost, kind in _LIMITS:
         limit: int | None = getattr(quota, key)
@@ -180,7 +180,7 @@ class Left:
         return max(self.limit - self.used + rejected, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UsedQuota:
     """What the teams of a track have used of their quota."""
 
@@ -188,6 +188,13 @@ class UsedQuota:
     phases: Phases
     claims: tuple[Claim, ...]
     """The entries that are within the quota, or may be."""
+
+    @cached_property
+    def _by_team(self) -> Mapping[str, Sequence[Claim]]:
+        by_team: dict[str, list[Claim]] = defaultdict(list)
+        for claim in self.claims:
+            by_team[claim.team].append(claim)
+        return by_team
 
     def left(self, members: Collection[str], now: datetime) -> tuple[Left, ...]:
         """What a team has left of each limit, given the folders of the teams that share its quota.
@@ -201,7 +208,9 @@ class UsedQuota:
         current = self.phases.current_or_next(now)
         here = _scopes(now, current.name if current else None, quota)
         ours = [
-            (claim.cost, _scopes(claim.received, claim.phase, quota)) for claim in self.claims if claim.team in members
+            (claim.cost, _scopes(claim.received, claim.phase, quota))
+            for team in members
+            for claim in self._by_team.get(team, ())
         ]
         return tuple(
             Left(
@@ -217,7 +226,7 @@ class UsedQuota:
 
     def open_in_words(self, members: Collection[str]) -> str:
         """How many entries of a team have no outcome yet, for the end of a sentence; empty if all have one."""
-        waiting = sum(claim.cost == "open" for claim in self.claims if claim.team in members)
+        waiting = sum(claim.cost == "open" for team in members for claim in self._by_team.get(team, ()))
         return f"; {counted(waiting, 'entry', 'entries')} without an outcome, counted in every limit" if waiting else ""
 
     def in_words(self, members: Collection[str], now: datetime, note: str = "") -> str:
