@@ -7,12 +7,11 @@ import hmac
 import threading
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
 from operator import attrgetter
-from typing import Literal, NamedTuple, Self, TypeVar
+from typing import NamedTuple, Self, TypeVar
 
 from scorer.live.commitment import Issuer
 from scorer.live.entry import (
@@ -38,9 +37,9 @@ from scorer.measures import Measure
 from scorer.options import SPLITS, Split
 from scorer.record.events import EVERY_TRACK, ArrivalBody, Event, FileBody
 from scorer.record.log import unescaped
-from scorer.rules.metadata import NO_METADATA, Metadata, corrections, has_ended, public_values
+from scorer.rules.metadata import corrections, has_ended, public_values
 from scorer.rules.phases import Phases
-from scorer.rules.picks import PickBody
+from scorer.rules.picks import Pick, PickBody
 from scorer.rules.quota import Claim, Cost, UsedQuota, admissions
 from scorer.rules.tables import auto_decimals
 from scorer.rules.teams import Team, Token, TokenBody, merges, set_teams, slugs, tokens
@@ -51,6 +50,7 @@ from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import printable_name
 
 _Part = TypeVar("_Part")
+_Derived = TypeVar("_Derived")
 
 
 @dataclass(frozen=True)
@@ -111,48 +111,41 @@ def scored_entries(now: Now, cache: Cache | None = None) -> Entries:
     scored = _entries(now, now.track, now.track.all_measures, cache)
     if "board" in now.track.hidden:
         return replace(scored, all=(), stored=(), track=now.track)
-    track, ended = scored.track, has_ended(now.phases, scored.track.stage, now.view.now)
-    stated = {state.index: state.metadata for state in scored.stored} if track.metadata else {}
-
-    def seen(parts: Mapping[int, tuple[Entry, _Sight, Metadata]]) -> dict[int, Entry]:
-        return {index: _visible(*part, track, ended=ended) for index, part in parts.items()}
-
-    parts = {
-        entry.index: (entry, _sight(entry, now, track), stated.get(entry.index, NO_METADATA)) for entry in scored.all
-    }
-    name = "visible", track.name, now.viewer, now.hides_nothing
-    return replace(scored, all=tuple(now.view.advanced(name, (track, ended), parts, seen).values()))
+    visible = (_visible(entry, now, scored.track) for entry in scored.all)
+    return replace(
+        scored, all=_with_public_metadata(tuple(visible), now, scored) if scored.track.metadata else tuple(visible)
+    )
 
 
-_Sight = Literal["all", "preliminary", "nothing", "frozen"]
-"""Which scores of an entry may be seen."""
+def _with_public_metadata(entries: tuple[Entry, ...], now: Now, scored: Entries) -> tuple[Entry, ...]:
+    """The entries with the metadata and the corrections that visitors see now."""
+    ended = has_ended(now.phases, scored.track.stage, now.view.now)
+    fields = scored.track.shown_metadata
+    stated = {state.index: state.metadata for state in scored.stored}
+    return tuple(
+        replace(
+            entry,
+            metadata=public_values(stated[entry.index], fields, ended=ended),
+            corrections=corrections(stated[entry.index], fields, ended=ended),
+        )
+        for entry in entries
+    )
 
 
-def _sight(entry: Entry, now: Now, track: Track) -> _Sight:
-    """Which scores of an entry may be seen now. Boards, pages and the service show what this function leaves.
+def _visible(entry: Entry, now: Now, track: Track) -> Entry:
+    """The entry with the scores that may be seen now. Boards, pages and the service show what this function leaves.
 
     An entry has no scores while a phase or the table [visibility] hides them from the viewer, or if it was recorded
     since a freeze: only its team sees it.
     An early or late entry has scores once the late board is shown. Final scores are shown at the final stage.
     """
+    blank = (None,) * len(entry.final)
     since = None if now.hides_nothing else now.frozen_since
-    if since is not None and (entry.recorded or now.view.now) >= since:
-        return "frozen"
+    is_frozen = since is not None and (entry.recorded or now.view.now) >= since
     is_admitted = entry.admission == "ok" or (entry.is_late and track.late_board and now.phases.is_over(now.view.now))
-    if track.hides_scores or not is_admitted or not now.shows("score", entry.phase):
-        return "nothing"
-    return "all" if track.shows_final else "preliminary"
-
-
-def _visible(entry: Entry, sight: _Sight, stated: Metadata, track: Track, *, ended: bool) -> Entry:
-    """The entry with the scores, the metadata and the corrections that visitors see now."""
-    blank, fields = (None,) * len(entry.final), track.shown_metadata
-    if track.metadata:
-        values = public_values(stated, fields, ended=ended)
-        entry = replace(entry, metadata=values, corrections=corrections(stated, fields, ended=ended))
-    if sight in ("nothing", "frozen"):
-        return replace(entry, final=blank, preliminary=blank, is_frozen=sight == "frozen")
-    return entry if sight == "all" else replace(entry, final=blank)
+    if track.hides_scores or is_frozen or not is_admitted or not now.shows("score", entry.phase):
+        return replace(entry, final=blank, preliminary=blank, is_frozen=is_frozen)
+    return entry if track.shows_final else replace(entry, final=blank)
 
 
 def _entries(now: Now, track: Track, measures: Sequence[Measure], cache: Cache | None = None) -> Entries:
@@ -161,73 +154,49 @@ def _entries(now: Now, track: Track, measures: Sequence[Measure], cache: Cache |
     stored = with_outcomes(now.view, now.submissions.values(), now.basis, measures, splits)
     if track.decimals is None and now.basis is not None and measures:
         track = _with_decimals(now, track, stored)
-    view, rules, together = now.view, (track, now.phases, now.merges, tuple(measures)), now.merges.together
-    name = now.declared.name, now.basis, bool(measures), now.viewer, now.hides_nothing
+    rules, together = (track, now.phases, now.merges, tuple(measures)), now.merges.together
     earlier = _earlier_outcomes(now, stored)
     gone = {state.submission.file for state in stored if not state.present}
-    since: dict[str, int] = defaultdict(int)
+    since: dict[str, int] = {}
     for state in stored:
         if state.present and (file := state.submission.file) in gone:
-            since[file] = max(since[file], state.since)
+            since[file] = max(since.get(file, 0), state.since)
     # What the entries of a team are depends on no other team, but for those that it was ever merged with.
     teams = [together.get(state.submission.team, state.submission.team) for state in stored]
-    parts: dict[str, list[object]] = defaultdict(list)
+    parts: dict[str, list[_Known]] = defaultdict(list)
     for team, state in zip(teams, stored, strict=True):
-        parts[team].append(state)
-        if state.result is None or not state.present:
-            parts[team].append((since.get(state.submission.file), earlier.get(state.submission.digest)))
+        is_usual = state.present and state.result is not None
+        digest, file = state.submission.digest, state.submission.file
+        parts[team].append((state, 0, None) if is_usual else (state, since.get(file, 0), earlier.get(digest)))
 
-    def judged(new: Mapping[str, Sequence[object]]) -> dict[str, tuple[_Judged, ...]]:
-        return {
-            team: _judged([state for state in part if isinstance(state, SubmissionState)], since, earlier, now, track)
-            for team, part in new.items()
-        }
-
-    def in_order(by_team: Mapping[str, Iterable[_Part]]) -> list[_Part]:
+    def advanced(
+        what: str, parts: Mapping[str, _Part], derive: Callable[[_Part], Iterable[_Derived]]
+    ) -> Iterator[_Derived]:
+        """What is derived of each submission, in the order of the record; by team, and again only of changed parts."""
+        name = what, now.declared.name, now.basis, bool(measures)
+        by_team = now.view.advanced(
+            name, rules, parts, lambda new: {team: tuple(derive(part)) for team, part in new.items()}
+        )
         of_teams = {team: iter(each) for team, each in by_team.items()}
-        return [next(of_teams[team]) for team in teams]
+        return (next(of_teams[team]) for team in teams)
 
-    by_team = view.advanced(("judged", *name), rules, parts, judged)
-    placed = in_order(by_team)
-    released = _released(now, track, placed, cache) if track.has_ladder and measures else {}
+    judged = tuple(advanced("judged", parts, lambda part: _judged(part, now, track)))
+    released = _released(now, track, judged, cache) if track.has_ladder and measures else {}
     # The picks of a merged team are those of the team that it is merged into.
     picks = now.picks if track.entry == "picks" else {}
+    shown: dict[str, list[tuple[_Judged, Look | None, Sequence[Pick]]]] = defaultdict(list)
+    for team, each in zip(teams, judged, strict=True):
+        picked = picks.get(now.merges.final(each.state.submission.team), ()) if picks else ()
+        shown[team].append((each, released.get(each.state.index), picked))
+    made = advanced("entries", shown, lambda part: (_entry(*each, track, measures) for each in part))
+    claims = tuple(each.claim for each in judged if each.claim is not None)
+    to_score = tuple(each.state for each in judged if each.is_to_score)
+    return Entries(tuple(made), UsedQuota(track.quota, now.phases, claims), to_score, stored, track)
 
-    def made(new: Mapping[str, tuple[Sequence[_Judged], object, object]]) -> dict[str, list[Entry]]:
-        return {
-            team: [
-                _entry(
-                    each.state,
-                    each.place,
-                    track,
-                    measures,
-                    released.get(each.state.index),
-                    not each.state.present and earlier.get(each.state.submission.digest) == "scored",
-                    tuple(
-                        (pick.at, key_of(each.state.submission) in pick.keys[: track.picks])
-                        for pick in picks.get(now.merges.final(each.state.submission.team), ())
-                    ),
-                )
-                for each in part[0]
-            ]
-            for team, part in new.items()
-        }
 
-    entries = {
-        team: (
-            each,
-            [released.get(one.state.index) for one in each] if released else None,
-            [picks.get(now.merges.final(one.state.submission.team)) for one in each] if picks else None,
-        )
-        for team, each in by_team.items()
-    }
-    return Entries(
-        tuple(in_order(view.advanced(("entries", *name), rules, entries, made))),
-        UsedQuota(track.quota, now.phases, tuple(each.claim for each in placed if each.claim is not None)),
-        tuple(each.state for each in placed if each.is_to_score),
-        stored,
-        track,
-    )
+_Known = tuple[SubmissionState, int, Cost | None]
+"""A submission; if it is gone or has no result, also from which event on its file has another content, or 0, and what
+became of it by an earlier basis."""
 
 
 class _Judged(NamedTuple):
@@ -238,35 +207,25 @@ class _Judged(NamedTuple):
     claim: Claim | None
     """What it takes of the quota, if it takes part, and is within it or may be."""
     is_to_score: bool
+    was_scored: bool
 
 
-def _judged(
-    states: Sequence[SubmissionState],
-    since: Mapping[str, int],
-    earlier: Mapping[str, Cost],
-    now: Now,
-    track: Track,
-) -> tuple[_Judged, ...]:
+def _judged(known: Sequence[_Known], now: Now, track: Track) -> Iterator[_Judged]:
     """What the rules say of the submissions of teams that count together, in the order of the record."""
-    places = [_place(state, since, now.phases, track) for state in states]
+    places = [_place(state, since, now.phases, track) for state, since, _ in known]
     claims = {
         state.index: Claim(
             state.index, state.submission.team, state.submission.received, place.phase, _cost(state, earlier)
         )
-        for state, place in zip(states, places, strict=True)
+        for (state, _, earlier), place in zip(known, places, strict=True)
         if place.admission == "ok" and not is_baseline(state.submission.team, track)
     }
     admits = admissions(claims.values(), track.quota, now.merges.members) if track.quota.limits_anything else {}
-    within = {state.index: admits.get(state.index, True) for state in states}
-    return tuple(
-        _Judged(
-            state,
-            _admitted(place, within[state.index]),
-            None if within[state.index] is False else claims.get(state.index),
-            state.present and bool(within[state.index]),
-        )
-        for state, place in zip(states, places, strict=True)
-    )
+    for (state, _, earlier), place in zip(known, places, strict=True):
+        within = admits.get(state.index, True)
+        claim = None if within is False else claims.get(state.index)
+        is_to_score, was_scored = state.present and bool(within), not state.present and earlier == "scored"
+        yield _Judged(state, _admitted(place, within), claim, is_to_score, was_scored)
 
 
 def _with_decimals(now: Now, track: Track, stored: Iterable[SubmissionState]) -> Track:
@@ -349,11 +308,11 @@ class _Place:
     """Whether the quota waits for the outcome of an earlier entry."""
 
 
-def _place(state: SubmissionState, since: Mapping[str, int], plan: Phases, track: Track) -> _Place:
-    """The place of an entry; `since` has the files of present entries, with the event that gave each its content."""
+def _place(state: SubmissionState, since: int, plan: Phases, track: Track) -> _Place:
+    """The place of an entry; `since` is the event that gave its file another content, or 0."""
     presence: Presence = "present"
     if not state.present:
-        presence = "superseded" if since.get(state.submission.file, 0) > state.since else "withdrawn"
+        presence = "superseded" if since > state.since else "withdrawn"
     if is_baseline(state.submission.team, track):
         return _Place(None, presence, "ok")
     if state.misdated or is_backdated(state.submission.received, state.absent_at, plan, track):
@@ -380,13 +339,13 @@ def _earlier_outcomes(now: Now, stored: Iterable[SubmissionState]) -> Mapping[st
     return {row.submission_digest: row.result.status for row in rows if row.submission_digest in lacking}
 
 
-def _cost(state: SubmissionState, earlier: Mapping[str, Cost]) -> Cost:
+def _cost(state: SubmissionState, earlier: Cost | None) -> Cost:
     if state.unscored:
         return "none"
     if state.result is not None:
         return state.result.status
-    if state.submission.digest in earlier:
-        return earlier[state.submission.digest]
+    if earlier is not None:
+        return earlier
     return "open" if state.is_open else "none"
 
 
@@ -397,14 +356,13 @@ def _outcome(state: SubmissionState) -> EntryOutcome:
 
 
 def _entry(
-    state: SubmissionState,
-    place: _Place,
+    judged: _Judged,
+    look: Look | None,
+    picks: Iterable[Pick],
     track: Track,
     measures: Sequence[Measure],
-    look: Look | None,
-    was_scored: bool,
-    picks: tuple[tuple[datetime, bool], ...],
 ) -> Entry:
+    state, place = judged.state, judged.place
     hidden = place.waits or place.admission == "over-quota"
     result = None if hidden else state.result
     findings = result.findings if result else None
@@ -430,7 +388,7 @@ def _entry(
         findings=tuple(findings) if findings else (),
         findings_count=findings.count if findings else 0,
         gone_at=state.gone_at,
-        picks=picks,
+        picks=tuple((pick.at, key_of(state.submission) in pick.keys[: track.picks]) for pick in picks),
         metadata=state.metadata.values,
         absent_at=state.absent_at if place.admission == "misdated" and not state.misdated else None,
         corrected=state.corrected,
@@ -438,7 +396,7 @@ def _entry(
             state.submission.received < phase.closes <= (state.recorded or phase.start) for phase in track.phases
         ),
         answer=look.answer if look else None,
-        was_scored=was_scored,
+        was_scored=judged.was_scored,
     )
 
 

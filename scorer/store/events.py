@@ -205,22 +205,6 @@ class Failure:
     """Those that count, see `Failed.is_counted`."""
 
 
-class FailureRow(NamedTuple):
-    """A stored failure."""
-
-    digest: str
-    submission_digest: str
-    matching_digest: str
-    failure: Failure
-    checksum: int
-
-    @classmethod
-    def of(cls, row: Any) -> Self:
-        """The failure of a row."""
-        failure = Failure(row.kind, row.reason, row.attempts)
-        return cls(row.digest, row.submission_digest, row.matching_digest, failure, row.checksum)
-
-
 @dataclass(frozen=True, slots=True)
 class ScannedFile:
     """What a scan found about a file: while the numbers are the same, the file need not be read again."""

@@ -22,7 +22,7 @@ from scorer.record.log import RESOLUTION, iso
 from scorer.scoring.outcomes import MEASURE_GENERATION, DamagedError, Failed, Mean, Rejected, Summary
 from scorer.store import schema as db
 from scorer.store.database import AT_A_TIME, Database, insert_all
-from scorer.store.events import Basis, BasisBody, FailureRow, ResultRow, event_of
+from scorer.store.events import Basis, BasisBody, ResultRow, event_of
 from scorer.wording import iso_time, shortened
 
 _Unpacked = TypeVar("_Unpacked")
@@ -30,9 +30,7 @@ _Derived = TypeVar("_Derived")
 _Key = TypeVar("_Key")
 _Part = TypeVar("_Part")
 
-_Outcome = TypeVar("_Outcome", ResultRow, FailureRow)
-
-Outcomes = tuple[Mapping[str, tuple[int, int]], Mapping[str, Any]]
+Results = tuple[Mapping[str, tuple[int, int]], Mapping[str, ResultRow]]
 """The number and the sum of the checksums of rows by the first digits of their digests, and the rows by digest."""
 
 
@@ -47,8 +45,8 @@ class TableRows:
     _database: Database
     _events: list[Event] = field(default_factory=list)
     """The events that were read, also by earlier snapshots of the process: they never change, so later ones follow."""
-    _outcomes: dict[tuple[str, ...], Outcomes] = field(default_factory=dict)
-    """The results and failures that were read, also by earlier snapshots of the process, by their table and basis."""
+    _results: dict[tuple[str, ...], Results] = field(default_factory=dict)
+    """The results that were read, also by earlier snapshots of the process, by their solution and `_matching`."""
     forgettings: tuple[int, ...] = ()
     """The events, in order, that dropped outcomes which these rows still have."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -144,21 +142,22 @@ class TableRows:
         """The rows of a table that satisfy the conditions, each with the checksum that it should have."""
         return self.verified(table, db.select_rows(table).where(*conditions))
 
-    def _known_rows(self, table: Table, basis: Basis, made: Callable[[Any], _Outcome]) -> Iterable[_Outcome]:
-        """The rows of results or failures by a basis, as `made` returns them.
+    def _known_results(self, basis: Basis) -> Iterable[ResultRow]:
+        """The results by a basis.
 
         Rows are read again only where the number or the checksums of those differ that begin with the same two digits:
         after one more result, of 5,000 rows some 20 are read.
         """
+        table = db.result_table
         conditions = self._by(table, basis)
         if self.only is not None:
             with self._database.decoding():
-                return [made(row) for row in self.rows(table, *conditions)]
-        key, first = (table.name, basis.solution, *self._matching(basis)), func.substr(table.c.digest, 1, 2)
+                return [ResultRow.of(row) for row in self.rows(table, *conditions)]
+        key, first = (basis.solution, *self._matching(basis)), func.substr(table.c.digest, 1, 2)
         groups = select(first, func.count(), func.sum(table.c.checksum)).where(*conditions).group_by(first)
         groups = groups.with_hint(table, "NOT INDEXED", "sqlite")
         sums = {digits: (count, int(total)) for digits, count, total in self.connection.execute(groups)}
-        before, kept = self._outcomes.get(key, ({}, {}))
+        before, kept = self._results.get(key, ({}, {}))
         changed = {digits for digits in sums.keys() | before.keys() if sums.get(digits) != before.get(digits)}
         if changed:
             statement = db.select_rows(table).where(*conditions)
@@ -168,9 +167,10 @@ class TableRows:
             with self._database.decoding():
                 for row in self.verified(table, statement):
                     known = kept.get(row.digest)
-                    same[row.digest] = made(row) if known is None or known.checksum != row.checksum else known
+                    is_known = known is not None and known.checksum == row.checksum
+                    same[row.digest] = known if known is not None and is_known else ResultRow.of(row)
             kept = same
-            self._outcomes[key] = sums, kept
+            self._results[key] = sums, kept
         return kept.values()
 
     def all_rows(self, table: Table) -> Iterator[Row[Any]]:
@@ -336,21 +336,22 @@ class TableRows:
         digests = self._matching(basis)
 
         def read() -> list[ResultRow]:
-            failures = self.outcomes(db.failure_table, basis, FailureRow.of) if self.forgettings else ()
-            failed = {row.submission_digest: digests.index(row.matching_digest) for row in failures}
-            rows = self.outcomes(db.result_table, basis, ResultRow.of)
-            if not failed:
+            rows = list(self._known_results(basis))
+            if len(digests) == 1:
                 return rows
+            failures = self.failure_rows(basis) if self.forgettings else ()
+            failed = {row.submission_digest: digests.index(row.matching_digest) for row in failures}
             # A result does not replace a failure that was forgotten before it.
-            return [row for row in rows if digests.index(row.matching_digest) >= failed.get(row.submission_digest, 0)]
+            rows = [row for row in rows if digests.index(row.matching_digest) >= failed.get(row.submission_digest, 0)]
+            return sorted(rows, key=lambda row: digests.index(row.matching_digest))
 
         return self.kept(("results", basis.solution, *digests), self.version, read)
 
-    def outcomes(self, table: Table, basis: Basis, made: Callable[[Any], _Outcome]) -> list[_Outcome]:
-        """The rows of results or failures by a basis; of several about one submission, the last one counts."""
-        digests = self._matching(basis)
-        rows = self._known_rows(table, basis, made)
-        return sorted(rows, key=lambda row: digests.index(row.matching_digest)) if len(digests) > 1 else list(rows)
+    def failure_rows(self, basis: Basis) -> list[Row[Any]]:
+        """The rows of failures by a basis; of several about one submission, the last one counts."""
+        digests, table = self._matching(basis), db.failure_table
+        rows = self.rows(table, *self._by(table, basis))
+        return sorted(rows, key=lambda row: (digests.index(row.matching_digest), row.digest))
 
     def _by(self, table: Table, basis: Basis) -> tuple[ColumnElement[bool], ...]:
         rules = table.c.solution_digest == basis.solution, table.c.matching_digest.in_(self._matching(basis))

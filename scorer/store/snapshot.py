@@ -36,7 +36,6 @@ from scorer.store import schema as db
 from scorer.store.events import (
     Basis,
     Failure,
-    FailureRow,
     FolderScan,
     ResultRow,
     ScannedFile,
@@ -338,7 +337,7 @@ class Snapshot(TableRows):
     def failures(self, basis: Basis) -> dict[str, Failure]:
         """The failures of submissions by `basis`, by the digest of the submission."""
         exact = Basis(basis.solution, basis.matching)
-        return {row.submission_digest: row.failure for row in self.outcomes(db.failure_table, exact, FailureRow.of)}
+        return {row.submission_digest: Failure(row.kind, row.reason, row.attempts) for row in self.failure_rows(exact)}
 
 
 def _scores(matched: Matched, measures: Sequence[Measure]) -> Floats:

@@ -32,7 +32,6 @@ from scorer.store import rows as store_rows
 from scorer.store.database import AT_A_TIME, Database, insert_all
 from scorer.store.events import Basis, FolderScan, ScannedFile, unknown_keys
 from scorer.store.migrations import prepare
-from scorer.store.rows import Outcomes
 from scorer.store.schema import (
     cached_table,
     event_table,
@@ -75,7 +74,7 @@ class Store:
         self.database = database
         self._clock = clock
         self._events: list[Event] = []
-        self._outcomes: dict[tuple[str, ...], Outcomes] = {}
+        self._results: dict[tuple[str, ...], store_rows.Results] = {}
         self._kept: dict[object, tuple[object, Any]] = {}
 
     @classmethod
@@ -150,7 +149,7 @@ class Store:
             connection,
             self.database,
             _events=self._events,
-            _outcomes=self._outcomes,
+            _results=self._results,
             _kept=self._kept,
             now=self._clock(),
         )

@@ -6,23 +6,34 @@ import csv
 import io
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scorer.errors import StoreError
-from scorer.live.entries import entries
-from scorer.live.entry import recorded, submissions
-from scorer.live.now import Now
+from scorer.live.entries import entries, scored_entries
+from scorer.live.entry import FOLDER, SERVICE, arrival, recorded, submissions
+from scorer.live.now import Now, published_log
 from scorer.organising.picks import forget
 from scorer.record.events import Event
+from scorer.record.log import EventKind, iso
+from scorer.scoring.outcomes import Failed
 from scorer.settings.tracks import Track
+from scorer.store.events import Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
+from tests.board.test_board import BASIS, Sent, rejected
+from tests.board.test_board import outcome as scored_outcome
+from tests.board.test_board import track as track_of
 from tests.commands import Answer, Terminal
 from tests.live_challenges import (
     ANNOUNCED,
@@ -38,6 +49,7 @@ from tests.live_challenges import (
     phase,
     ranking,
 )
+from tests.strategies import examples
 
 SETTINGS = "quota = {per_day = 2}\nlate_board = true"
 FROZEN = phase("one", START, END, 'freeze = "24h"', 'grace = "1h"')
@@ -200,6 +212,102 @@ def test_what_a_process_keeps_is_what_a_new_one_computes(tmp_path: Path, monkeyp
             events = other.read(lambda view: len(view.all_events))
             assert other.read(lambda view: _state(view.as_of(events - 1), live.track)) != states[0]
             assert other.read(partial(_state, track=live.track)) == states[0]
+
+
+TEAMS = ("a", "b", "c")
+_PLACES = st.tuples(st.sampled_from(TEAMS), st.integers(0, 3))
+STEPS = st.one_of(
+    st.tuples(st.just("arrival"), _PLACES, st.integers(0, 40)),
+    st.tuples(st.sampled_from(("withdrawal", "return", "forgetting")), _PLACES, st.booleans()),
+    st.tuples(st.just("amendment"), _PLACES, st.integers(0, 40)),
+    st.tuples(st.just("team"), st.sampled_from(TEAMS), st.sampled_from((None, *TEAMS))),
+    st.tuples(st.just("extension"), st.just(None), st.integers(0, 6)),
+    st.tuples(st.just("pick"), st.sampled_from(TEAMS), st.lists(_PLACES, max_size=2)),
+    st.tuples(st.just("outcome"), _PLACES, st.sampled_from((0.2, 0.6, "rejected", "failed", "retried"))),
+)
+"""What is recorded: of a file of a team or of a team, and a time in hours, a team, or an outcome."""
+
+
+@pytest.mark.parametrize("entry", ["best", "picks"])
+@examples(40)
+@given(steps=st.lists(STEPS, max_size=25), at_once=st.integers(1, 4))
+def test_what_is_kept_after_any_events_is_what_is_computed_from_nothing(
+    entry: str, steps: Sequence[tuple[str, Any, Any]], at_once: int
+) -> None:
+    """Whatever another process records: events of files and teams, results, failures, and what is dropped of them."""
+    phases = [{"name": "one", "start": START, "end": START + timedelta(hours=20)}]
+    track = track_of(entry=entry, quota={"per_day": 1, "rejected_per_day": 1}, phases=phases)
+    at = START + 3 * DAY
+    with (
+        TemporaryDirectory() as folder,
+        Store.open(Path(folder) / "scores.db", clock=lambda: at) as writer,
+        Store.open(Path(folder) / "scores.db", create=False, clock=lambda: at) as kept,
+    ):
+        Sent(writer)
+        writer.record(lambda _: [(track.name, "phases", {"phases": [each.recorded() for each in track.phases]})])
+        for number, step in enumerate(steps, 1):
+            _take(writer, track, *step)
+            if number % at_once == 0 or number == len(steps):
+                with Store.open(Path(folder) / "scores.db", create=False, clock=lambda: at) as new:
+                    assert kept.read(partial(_whole_state, track=track)) == new.read(partial(_whole_state, track=track))
+
+
+def _take(store: Store, track: Track, kind: str, what: Any, how: Any) -> None:
+    """Record something, unless the record has no such file."""
+    known = store.read(lambda view: recorded(view, track.name))
+
+    def append(kind: EventKind, body: Mapping[str, Any], track: str = track.name) -> None:
+        store.record(lambda _: [(track, kind, body)])
+
+    if kind == "team":
+        append("team", {"team": what, "settings": {"merged_into": how} if how not in (None, what) else {}}, "")
+    elif kind == "extension":
+        append("extension", {"phase": "one", "end": iso(START + timedelta(hours=20 + how)), "reason": "r"})
+    elif kind == "pick":
+        picks = [_about(track, place) for place in how]
+        picks = [pick for pick in picks if (pick["file"], pick["digest"]) in known]
+        append("pick", {"team": what, "picks": picks, "source": "service"})
+    else:
+        about = _about(track, what)
+        state = known.get((about["file"], about["digest"]))
+        if kind == "arrival" and state is None:
+            submission = Submission(track.name, what[0], *about.values(), START + timedelta(hours=how))
+            append("arrival", arrival(submission, SERVICE if how % 2 else FOLDER))
+        elif kind == "amendment" and state is not None:
+            append("amendment", {**about, "received": iso(START + timedelta(hours=how)), "reason": "r"})
+        elif kind in ("withdrawal", "return") and state is not None and state.present == (kind == "withdrawal"):
+            append("withdrawal" if state.present else "return", {**about, "unscored": how and state.present})
+        elif state is not None:
+            _drop_or_store(store, track, about, how)
+
+
+def _about(track: Track, place: tuple[str, int]) -> dict[str, str]:
+    file = f"{track.name}/{place[0]}/{place[1]}"
+    return {"file": file, "digest": sha256(file.encode()).hexdigest()}
+
+
+def _drop_or_store(store: Store, track: Track, about: Mapping[str, str], how: Any) -> None:
+    """Forget what became of a file, drop that it failed, or store an outcome."""
+    if isinstance(how, bool):
+        store.record_forgetting(lambda _: [(track.name, "forgetting", {**about, "reason": "r"})], about["digest"])
+    elif how == "retried":
+        store.retry(BASIS, [about["digest"]])
+    elif how == "failed":
+        store.store_results([(about["digest"], Failed("lost"))], BASIS)
+    else:
+        outcome = scored_outcome(how).summary() if isinstance(how, float) else rejected()
+        store.store_results([(about["digest"], outcome)], BASIS)
+
+
+def _whole_state(view: Snapshot, track: Track) -> tuple[object, ...]:
+    """What a track is at a moment, and what visitors see of it."""
+    now = Now.of(view, track).by(track, BASIS)
+    listed = (entries(now), scored_entries(now))
+    return (
+        *((each.all, each.stored, each.to_score, each.quota) for each in listed),
+        *(dict(now.submissions), view.events(track.name), view.teams, view.known_digests(BASIS)),
+        *(now.phases, now.merges, now.picks, now.errata, now.recorded, published_log(view, [track])),
+    )
 
 
 def test_entries_of_a_past_state_are_computed_once(over: Live) -> None:
