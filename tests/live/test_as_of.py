@@ -260,7 +260,8 @@ def _take(store: Store, track: Track, kind: str, what: Any, how: Any) -> None:
         store.record(lambda _: [(track, kind, body)])
 
     if kind == "team":
-        append("team", {"team": what, "settings": {"merged_into": how} if how not in (None, what) else {}}, "")
+        settings = {"merged_into": how} if how not in (None, what) else {}
+        append("team", {"team": what, "settings": settings, "reason": "r"}, "")
     elif kind == "extension":
         append("extension", {"phase": "one", "end": iso(START + timedelta(hours=20 + how)), "reason": "r"})
     elif kind == "pick":
@@ -271,12 +272,13 @@ def _take(store: Store, track: Track, kind: str, what: Any, how: Any) -> None:
         about = _about(track, what)
         state = known.get((about["file"], about["digest"]))
         if kind == "arrival" and state is None:
-            submission = Submission(track.name, what[0], *about.values(), START + timedelta(hours=how))
+            received = START + timedelta(hours=how)
+            submission = Submission(track.name, what[0], about["file"], about["digest"], received)
             append("arrival", arrival(submission, SERVICE if how % 2 else FOLDER))
         elif kind == "amendment" and state is not None:
             append("amendment", {**about, "received": iso(START + timedelta(hours=how)), "reason": "r"})
         elif kind in ("withdrawal", "return") and state is not None and state.present == (kind == "withdrawal"):
-            append("withdrawal" if state.present else "return", {**about, "unscored": how and state.present})
+            append("withdrawal" if state.present else "return", {**about, "unscored": how})
         elif state is not None:
             _drop_or_store(store, track, about, how)
 
