@@ -112,19 +112,22 @@ class FileBelow:
                 os.fsync(descriptor)
             os.replace(new, name, src_dir_fd=folder, dst_dir_fd=folder)
 
-    def list(self) -> Iterator[tuple[FileBelow, os.stat_result | OSError]]:
-        """The files in this folder, by name, with the status of each (of a link itself), or why it is unknown.
+    def list(self) -> Iterator[tuple[str, os.stat_result | OSError]]:
+        """The names of the files in this folder, with the status of each (of a link itself), or why it is unknown.
 
         Raises UnsafePathError if it is a link or not a folder, and OSError if it cannot be read.
         """
         with _opened_folder(self.root, self.parts) as folder:
             names = os.listdir(self.path if folder is None else folder)  # noqa: PTH208 (of a descriptor)
             for name in sorted(names):
-                below = FileBelow(self.root, (*self.parts, name))
                 try:
-                    yield below, below.path.lstat() if folder is None else _status(name, folder, self.root)
+                    yield name, _status(name, folder, self.path / name if folder is None else self.root)
                 except OSError as error:
-                    yield below, error
+                    yield name, error
+
+    def __truediv__(self, name: str) -> FileBelow:
+        """A file in this folder."""
+        return FileBelow(self.root, (*self.parts, name))
 
     def __fspath__(self) -> str:
         return str(self.path)

@@ -10,7 +10,7 @@ import stat
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -191,7 +191,7 @@ def submission_files(track: Track, before: Listing | None = None) -> Listing:
         if isinstance(folder, Remote):
             files = tuple(_in_remote(folder, track.name, None))
         else:
-            files = tuple(_in_folder(FileBelow(folder, ()).list(), track.name, known))
+            files = tuple(_in_folder(FileBelow(folder, ()), track.name, known))
     chosen = tuple(
         pair[1] if (pair := known.get(file.file)) is not None and pair[0] is file else _unless_skipped(file, track)
         for file in files
@@ -224,18 +224,17 @@ def _unless_skipped(file: FolderFile, track: Track) -> FolderFile:
 
 
 def _in_folder(
-    entries: Iterable[tuple[FileBelow, os.stat_result | OSError]],
-    shown: str,
-    known: Mapping[str, tuple[FolderFile, FolderFile]],
-    team: str | None = None,
+    folder: FileBelow, shown: str, known: Mapping[str, tuple[FolderFile, FolderFile]], team: str | None = None
 ) -> Iterator[FolderFile]:
     """The files in a folder; `known` has those of an earlier listing."""
-    for below, status in entries:
-        file = f"{shown}/{below.name}"
+    for name, status in folder.list():
+        file = f"{shown}/{name}"
         before = known[file][0] if file in known else None
-        if isinstance(before, SubmissionFile) and not isinstance(status, OSError) and _is_as(status, before.status):
+        if isinstance(before, SubmissionFile) and _is_as(status, before.status):
             yield before
-        elif below.name.startswith("."):
+            continue
+        below = folder / name
+        if name.startswith("."):
             yield from _hidden(_listed(below, file, team, status))
         elif isinstance(status, OSError) or not stat.S_ISDIR(status.st_mode):
             yield _listed(below, file, team, status)
@@ -243,15 +242,16 @@ def _in_folder(
             yield SkippedFile(file, _A_FOLDER)
         else:
             try:
-                yield from _in_folder(below.list(), file, known, team or below.name)
+                yield from _in_folder(below, file, known, team or name)
             except OSError as error:
                 yield SkippedFile(file, why_skipped(error))
 
 
-def _is_as(status: os.stat_result, before: os.stat_result | None) -> bool:
+def _is_as(status: os.stat_result | OSError, before: os.stat_result | None) -> bool:
     """Whether a file has the same status as before, but for the time at which it was read last."""
     return (
         before is not None
+        and isinstance(status, os.stat_result)
         and status.st_ctime_ns == before.st_ctime_ns
         and status.st_mtime_ns == before.st_mtime_ns
         and status[:7] == before[:7]

@@ -181,7 +181,7 @@ class Work:
         """Of the attempts to score submissions before, by digest; without those that have a result."""
         return {state.submission.digest: state.failure for state in self.entries.stored if state.failure is not None}
 
-    @property
+    @cached_property
     def given_up(self) -> tuple[tuple[Submission, Failure], ...]:
         """Submissions in the folder that have failed `ATTEMPTS` times."""
         given_up = {state.submission.digest for state in self.entries.stored if state.is_given_up}
@@ -242,7 +242,7 @@ def plan(
     stored = kept.digests() if sources.keeps_more and not is_same else ()
 
     def read(view: Snapshot) -> tuple[Entries, frozenset[str]]:
-        return rules.entries(view), present_digests(view)
+        return rules.entries(view), present_digests(view) if stored else frozenset()
 
     entries, present = store.read(read)
     if stored:

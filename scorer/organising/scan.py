@@ -5,7 +5,6 @@ What is refused harms nobody else.
 
 from __future__ import annotations
 
-import operator
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -82,6 +81,10 @@ class Scan:
     listing: Listing
     rules: tuple[object, ...]
     """What decides, besides the files and the record, what is a submission."""
+    recorded: Mapping[str, str]
+    """The files of submissions that were recorded as present, with their digests."""
+    is_settled: bool
+    """Whether another scan finds the same while the files, the rules and the record are the same."""
     submissions: tuple[WithFile, ...]
     """By name."""
     skipped: tuple[SkippedFile | UploadInProgress, ...]
@@ -103,6 +106,16 @@ class Scan:
     def _settled(self) -> Mapping[str, WithFile]:
         """The submissions that need not be read again while their status is the same, by file."""
         return {each[0].file: each for each in self.submissions if each[0].file in self.statuses}
+
+    def unchanged(
+        self, file: SubmissionFile, recorded: Mapping[str, str], delivered: Mapping[str, str]
+    ) -> WithFile | None:
+        """The submission of a file, if its status and what is recorded of it are as they were; else None."""
+        found = self._settled.get(file.file)
+        if found is None or found[0] is not file:
+            return None
+        digest = found[1].digest
+        return found if recorded.get(file.file) == delivered.get(file.file, digest) == digest else None
 
     @cached_property
     def same_bytes(self) -> tuple[str, ...]:
@@ -141,8 +154,10 @@ def scan(
     all is, it is that scan.
     """
     listing = submission_files(track, last.listing if last else None)
-    rules = track.name, track.metadata, limits, frozenset(solutions)
-    settled = last._settled if last is not None and last.rules == rules and not track.metadata else {}
+    rules = track.name, track.metadata, limits, frozenset(solutions), confirmed
+    before = last if last is not None and last.rules == rules and not track.metadata else None
+    if before is not None and before.is_settled and (listing is before.listing and recorded is before.recorded):
+        return before
     chosen, unread, left_out = _within_limit(listing, limits, recorded)
     submissions: list[WithFile] = []
     skipped: list[SkippedFile | UploadInProgress] = []
@@ -153,15 +168,9 @@ def scan(
         if not isinstance(file, SubmissionFile):
             skipped.append(file)
             continue
-        same = settled.get(file.file)
-        if (
-            last is not None
-            and same is not None
-            and same[0] is file
-            and recorded.get(file.file) == delivered.get(file.file, same[1].digest) == same[1].digest
-        ):
+        if before is not None and (same := before.unchanged(file, recorded, delivered)) is not None:
             submissions.append(same)
-            statuses[file.file] = last.statuses[file.file]
+            statuses[file.file] = before.statuses[file.file]
             continue
         try:
             read, status = read_file(file, limits, known.get(file.file))
@@ -176,15 +185,11 @@ def scan(
         submissions.append((read, Submission(track.name, read.team, read.file, status.digest, read.received)))
         if status.inode:
             statuses[read.file] = status
-    for file in _first(skipped, limits.files_per_team):
-        if isinstance(file, SkippedFile):
-            unread.append(file.file)
-        elif file.upload is not None:
-            with suppress(OSError):
-                _, status = read_file(file.upload, limits, known.get(file.file))
-                unread.append(content_mark(file.file, status.digest))
-                statuses |= {file.file: status} if status.inode else {}
+    for mark, found in _marks(_first(skipped, limits.files_per_team), limits, known):
+        unread.append(mark)
+        statuses |= found
     missing = recorded.keys() - listing.files.keys()
+    is_settled = not (missing or track.metadata) and len(statuses) == len(submissions) == len(listing.files)
     gone = sorted(file for file in missing - delivered.keys() if listing.is_missing(file))
     gone = [file for file in gone if file not in staying()]
     lost = tuple(
@@ -192,9 +197,11 @@ def scan(
         for file in sorted(missing & delivered.keys())
         if listing.is_missing(file)
     )
-    found = Scan(
+    return Scan(
         listing=listing,
         rules=rules,
+        recorded=recorded,
+        is_settled=is_settled,
         submissions=tuple(submissions),
         skipped=tuple(_bounded(skipped)),
         left_out=(*left_out, *notes, *lost),
@@ -203,18 +210,19 @@ def scan(
         metadata=metadata,
         unread=tuple(unread) if listing.all or not recorded or confirmed else None,
     )
-    return last if last is not None and _are_same(found, last) else found
 
 
-def _are_same(one: Scan, other: Scan) -> bool:
-    """Whether two scans found the same values; the submissions are compared by identity."""
-    names = "rules", "skipped", "left_out", "warning", "metadata", "unread"
-    return (
-        len(one.submissions) == len(other.submissions)
-        and one.statuses.keys() == other.statuses.keys()
-        and all(map(operator.is_, one.submissions, other.submissions))
-        and all(getattr(one, name) == getattr(other, name) for name in names)
-    )
+def _marks(
+    skipped: Iterable[SkippedFile | UploadInProgress], limits: Limits, known: Mapping[str, ScannedFile]
+) -> Iterator[tuple[str, Mapping[str, ScannedFile]]]:
+    """The mark of each file that is no submission yet, see `FolderScan`, and its status if that may be used again."""
+    for file in skipped:
+        if isinstance(file, SkippedFile):
+            yield file.file, {}
+        elif file.upload is not None:
+            with suppress(OSError):
+                _, status = read_file(file.upload, limits, known.get(file.file))
+                yield content_mark(file.file, status.digest), {file.file: status} if status.inode else {}
 
 
 def about_names(declared: Track, track: Track, submissions: Iterable[WithFile]) -> Iterator[str]:

@@ -353,6 +353,8 @@ class Store:
 
         Only differences are written.
         """
+        if files is stored:
+            return
         changed = {
             name: scanned
             for name, scanned in files.items()

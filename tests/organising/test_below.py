@@ -86,7 +86,7 @@ def test_a_folder_is_listed_without_following_links(root: Path) -> None:
     (root / os.fsdecode(b"caf\xe9")).write_text("")
     (root / "caf\\udce9").write_text("")
 
-    names = [file.name for file, _ in FileBelow(root, ()).list()]
+    names = [name for name, _ in FileBelow(root, ()).list()]
 
     assert names == sorted(names)
     assert len(names) == 4

@@ -89,7 +89,7 @@ def test_a_link_is_refused_without_folders_that_are_open(tmp_path: Path, monkeyp
     (root / "file").symlink_to(tmp_path / "outside" / "1.txt")
     (root / "folder").symlink_to(tmp_path / "outside")
     (root / "plain.txt").write_bytes(b"q1:a\r\n")
-    file, folder, plain = (below for below, _ in FileBelow(root, ()).list())
+    file, folder, plain = (FileBelow(root, (name,)) for name, _ in FileBelow(root, ()).list())
     with plain.open() as stream:
         assert stream.read() == b"q1:a\r\n"
     plain.put_next(".json", b"{}")
