@@ -30,7 +30,7 @@ _Derived = TypeVar("_Derived")
 _Key = TypeVar("_Key")
 _Part = TypeVar("_Part")
 
-Results = tuple[Mapping[str, tuple[int, int]], Mapping[str, ResultRow]]
+KnownResults = tuple[Mapping[str, tuple[int, int]], Mapping[str, ResultRow]]
 """The number and the sum of the checksums of rows by the first digits of their digests, and the rows by digest."""
 
 
@@ -45,7 +45,7 @@ class TableRows:
     _database: Database
     _events: list[Event] = field(default_factory=list)
     """The events that were read, also by earlier snapshots of the process: they never change, so later ones follow."""
-    _results: dict[tuple[str, ...], Results] = field(default_factory=dict)
+    _results: dict[tuple[str, ...], KnownResults] = field(default_factory=dict)
     """The results that were read, also by earlier snapshots of the process, by their solution and `_matching`."""
     forgettings: tuple[int, ...] = ()
     """The events, in order, that dropped outcomes which these rows still have."""

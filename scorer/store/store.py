@@ -74,7 +74,7 @@ class Store:
         self.database = database
         self._clock = clock
         self._events: list[Event] = []
-        self._results: dict[tuple[str, ...], store_rows.Results] = {}
+        self._results: dict[tuple[str, ...], store_rows.KnownResults] = {}
         self._kept: dict[object, tuple[object, Any]] = {}
 
     @classmethod
