@@ -234,7 +234,7 @@ STEPS = st.one_of(
 def test_what_is_kept_after_any_events_is_what_is_computed_from_nothing(
     entry: str, steps: Sequence[tuple[str, Any, Any]], at_once: int
 ) -> None:
-    """Whatever another process records: events of files and teams, results, failures, and what is dropped of them."""
+    """Also if another process records it: events of files and teams, results, failures, and what is dropped of them."""
     phases = [{"name": "one", "start": START, "end": START + timedelta(hours=20)}]
     track = track_of(entry=entry, quota={"per_day": 1, "rejected_per_day": 1}, phases=phases)
     at = START + 3 * DAY
