@@ -187,35 +187,39 @@ def match(
         _match_part, solution, query_once=query_once, list_length=list_length, ties=ties, with_groups=tie_bounds
     )
     queries = solution.flagged.size
-    seen = _Matches(np.zeros(queries, dtype=np.int64), np.zeros(queries, dtype=bool))
+    seen = _Matches(np.zeros(queries, dtype=np.int64), np.zeros(queries, dtype=bool), Membership(solution))
     for part in ordered(pool, match_part, [parts] if isinstance(parts, RankedDicts) else parts, AHEAD):
         seen.add(part)
         if seen.lists > limits.queries:
             raise LimitError(limits, "queries", f"the file has {seen.lists:,} lists or more")
+    short, found_notes = Findings(), Findings()
     for part in seen.parts:
         problems.extend(part.problems)
-    if seen.lists:
+        found_notes.extend(part.notes)
+        short.extend(part.short)
+    lengths = np.concatenate([np.zeros(0, dtype=np.int64), *(part.length for part in seen.parts)])
+    if lengths.size:
         check_queries(solution, seen.answered, missing, problems, notes, seen.unknown)
     elif not problems:
         (problems if needs_lists else notes).add(0, "the file has no rows")
-    if seen.excluded:
+    if removed := sum(part.excluded for part in seen.parts):
         # In all lists, so that the number shows nothing about the queries of the solution.
-        notes.note(0, "excluded", count=seen.excluded)
-    check_lengths(seen, list_length, notes)
+        notes.note(0, "excluded", count=removed)
+    check_lengths(lengths, list_length, short, notes)
     retrieved = seen.length if list_length is None else np.minimum(seen.length, list_length)
-    members, items = seen.members or Membership(solution), int(retrieved.sum())
-    in_solution, few_known = members.in_solution(items, retrieved) if len(solution.ideal) else (None, False)
-    check_items(members, few_known, items, notes)
-    for part in seen.parts:
-        notes.extend(part.notes)
-    matched = _matched(seen.joined(), solution.ideal, retrieved, seen.answered, ties, tie_bounds, list_length)
+    items = int(retrieved.sum())
+    possible = int(np.minimum(retrieved, solution.judged).sum())
+    in_solution = seen.members.in_solution(items, possible) if len(solution.ideal) else None
+    few_known = check_items(seen.members, in_solution, items, possible, notes)
+    notes.extend(found_notes)
+    matched = _matched(solution.ideal, seen.joined(), retrieved, seen.answered, ties, tie_bounds, list_length)
     counts = Counts(
         queries=queries,
-        answered=int(np.count_nonzero(seen.answered)),
+        answered=int(seen.answered.sum()),
         unknown=len(seen.unknown),
         items=items,
-        repeated=seen.repeated,
-        overlong=0 if list_length is None else int(np.count_nonzero(seen.length > list_length)),
+        repeated=sum(part.repeated for part in seen.parts),
+        overlong=0 if list_length is None else int((seen.length > list_length).sum()),
         in_solution=in_solution,
         few_known=few_known,
     )
@@ -230,13 +234,13 @@ def _match_whole(lists: RankedDicts, ties: Ties, tie_bounds: bool) -> tuple[Matc
     if not (lists.are_all and judged and judged * FEW_OF_ITEMS >= items):
         return None
     answered, found = np.ones(queries, dtype=bool), lists.find(ties, with_groups=tie_bounds)
-    matched = _matched(found, lists.solution.ideal, lists.length, answered, ties, tie_bounds)
+    matched = _matched(lists.solution.ideal, found, lists.length, answered, ties, tie_bounds)
     return matched, Counts(queries, queries, 0, items, 0, 0, judged, False)
 
 
 def _matched(
-    found: FoundItems,
     ideal: JudgedItems,
+    found: FoundItems,
     retrieved: Ints,
     answered: Bools,
     ties: Ties,
@@ -248,11 +252,11 @@ def _matched(
         judged_items = judged_items.top(list_length) if rule in ("best", "worst") else judged_items
         return Matched(judged_items, ideal, retrieved, answered, extremes)
 
-    has_ties = tie_bounds and found.tied is not None and np.count_nonzero(found.tied.row_count > 1) > 0
+    has_ties = tie_bounds and found.tied is not None and bool((found.tied.with_copies[0] > 1).any())
     return matched_by(ties, (matched_by("worst"), matched_by("best")) if has_ties else None)
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Part:
     """The matches of one part."""
 
@@ -281,41 +285,29 @@ class _Matches:
     """[query of the solution]"""
     answered: Bools
     """[query of the solution]"""
-    members: Membership | None = None
+    members: Membership
     unknown: set[str] = field(default_factory=set)
     parts: list[_Part] = field(default_factory=list)
     lists: int = 0
     """How many lists there are, those of unknown queries included."""
-    empty: int = 0
-    """How many of them have no items."""
-    repeated: int = 0
-    excluded: int = 0
 
     def add(self, part: _Part) -> None:
         """Add a part. Raises ScatteredError if an earlier part has one of its queries."""
-        number, length = part.number, part.length
-        if part.unknown:
-            known = number != UNKNOWN
-            number, length = number[known], length[known]
-        if self.members is None:
-            self.members = part.members
-        else:
-            if self.answered[number].any() or not self.unknown.isdisjoint(part.unknown):
-                raise ScatteredError
-            self.members.add(part.members)
+        known = part.number != UNKNOWN
+        number = part.number[known]
+        if self.answered[number].any() or not self.unknown.isdisjoint(part.unknown):
+            raise ScatteredError
         self.answered[number] = True
-        self.length[number] = length
+        self.length[number] = part.length[known]
         self.lists += part.length.size
-        self.empty += part.length.size - int(np.count_nonzero(part.length))
-        self.repeated += part.repeated
-        self.excluded += part.excluded
         self.unknown.update(part.unknown)
         self.parts.append(part)
+        self.members.add(part.members)
 
     def joined(self) -> FoundItems:
-        if len(self.parts) == 1:
-            return self.parts[0].found
         every = [part.found for part in self.parts]
+        if len(every) == 1:
+            return every[0]
         nothing = np.zeros(0, dtype=np.int64)
         parts = [(nothing, nothing, nothing), *((found.query, found.rank, found.entry) for found in every)]
         query, rank, entry = map(np.concatenate, zip(*parts, strict=True))
@@ -351,24 +343,16 @@ def _match_part(
     return _Part(number, names, lists.length, found, repeated, members, problems, notes, short, removed)
 
 
-_NOTHING = Findings()
-"""Nothing is added to it."""
-
-
 def _match_dicts(lists: RankedDicts, *, ties: Ties, with_groups: bool) -> _Part:
-    notes, names, known_length = _NOTHING, [], lists.length
-    (unknown,) = (lists.number == UNKNOWN).nonzero()
-    if unknown.size:
-        notes, names = Findings(), [lists.queries[at] for at in unknown.tolist()]
-        _note_unknown(names, unknown + 1, notes)
-        known_length = np.where(lists.number == UNKNOWN, 0, lists.length)
+    notes = Findings()
+    unknown = np.flatnonzero(lists.number == UNKNOWN)
+    names = [lists.queries[at] for at in unknown.tolist()]
+    _note_unknown(names, unknown + 1, notes)
     found = lists.find(ties, with_groups=with_groups)
-    members = Membership(lists.solution, found.query.size)
-    if (
-        members.judged * FEW_OF_ITEMS < known_length.sum()
-    ):  # else the whole submission, which has no other part, has many
-        members.hold(lists.items, lists.number, found, known_length)
-    return _Part(lists.number, names, lists.length, found, 0, members, _NOTHING, notes, _NOTHING)
+    members = Membership(lists.solution)
+    known_length = np.where(lists.number == UNKNOWN, 0, lists.length) if unknown.size else lists.length
+    members.hold(lists.items, lists.number, found, known_length)
+    return _Part(lists.number, names, lists.length, found, 0, members, Findings(), notes, Findings())
 
 
 def _note_unknown(names: Sequence[str], line: Ints, notes: Findings) -> None:
@@ -484,7 +468,7 @@ class Membership:
             return
         judged = np.minimum(np.bincount(found.query, minlength=self.solution.flagged.size)[number], length)
         self.judged = int(judged.sum())
-        if not np.count_nonzero(judged * FEW_OF_ITEMS < length):
+        if not (judged * FEW_OF_ITEMS < length).any():
             return
         possible = np.minimum(self.solution.judged[number], length)
         rare = (length > 0) & ((judged == 0) | few(judged, length, possible))
@@ -502,16 +486,12 @@ class Membership:
         if sum(len(ids) for ids, _ in self.held) > MAX_HELD:
             self._look_up()
 
-    def in_solution(self, items: int, retrieved: Ints) -> tuple[int, bool]:
-        """As `Counts.in_solution` and `Counts.few_known`, of so many ranked items in all and for each query."""
-        if self.judged and self.judged * FEW_OF_ITEMS >= items:
-            return self.judged, False
-        possible = int(np.minimum(retrieved, self.solution.judged).sum())
+    def in_solution(self, items: int, possible: int) -> int:
+        """As `Counts.in_solution`, of so many ranked items and so many judged items that the lists could hold."""
         if self.judged and not few(self.judged, items, possible):
-            return self.judged, False
+            return self.judged
         self._look_up()
-        known = self.judged - self.held_judged + self.looked_up
-        return known, items > 0 and (not known or bool(few(known, items, possible)))
+        return self.judged - self.held_judged + self.looked_up
 
     def _look_up(self) -> None:
         for ids, line in self.held:
@@ -600,9 +580,9 @@ def check_queries(
     unknown: Collection[str] = (),
 ) -> None:
     """Report queries without a list, and unknown ones like known ones, unless the file has other problems."""
-    (lacking,) = (~answered).nonzero()
-    if problems or not (unknown or lacking.size):
+    if problems:
         return
+    lacking = np.flatnonzero(~answered)
     known = solution.queries
     are_plain = solution.plain_queries is known and is_plain(unknown)
     count = 0 if are_plain else _spelled_alike(texts(unknown), known, solution.plain_queries)
@@ -641,15 +621,13 @@ def short_lists(lists: RankedLists, line: Ints, list_length: int | None) -> Find
     return short
 
 
-def check_lengths(seen: _Matches, list_length: int | None, notes: Findings) -> None:
+def check_lengths(length: Ints, list_length: int | None, short: Findings, notes: Findings) -> None:
     """Report empty lists, and lists that are shorter or longer than the list length."""
-    if seen.empty:
-        notes.note(0, "empty-lists", count=seen.empty)
+    empty = int((length == 0).sum())
+    if empty:
+        notes.note(0, "empty-lists", count=empty)
     if list_length is None:
         return
-    short = Findings()
-    for part in seen.parts:
-        short.extend(part.short)
     if short:
         first, variant = short.shown[0], "one" if short.count == 1 else "several"
         notes.note(
@@ -657,16 +635,18 @@ def check_lengths(seen: _Matches, list_length: int | None, notes: Findings) -> N
             "short-lists",
             **{**first.facts, "variant": variant, "count": short.count, "length": list_length},
         )
-    longer = int(sum(np.count_nonzero(part.length > list_length) for part in seen.parts))
+    longer = int((length > list_length).sum())
     if longer:
         notes.note(0, "long-lists", count=longer, length=list_length)
 
 
-def check_items(members: Membership, few_known: bool, items: int, notes: Findings) -> None:
+def check_items(members: Membership, in_solution: int | None, items: int, possible: int, notes: Findings) -> bool:
     """Report if hardly any items are in the solution, and items that are not candidates.
 
-    Participants read this once final scores are shown: it shows ids of the submission only.
+    Participants read this once final scores are shown: it shows ids of the submission only. Returns whether hardly any
+    items are in the solution.
     """
+    few_known = in_solution is not None and items > 0 and (not in_solution or bool(few(in_solution, items, possible)))
     if few_known:
         # The number would tell a team which items are judged for queries that are hidden.
         example = next(iter(_texts(members.outside)), "")
@@ -683,6 +663,7 @@ def check_items(members: Membership, few_known: bool, items: int, notes: Finding
             facts = difference(ids, members.solution.candidates.to_pylist())
             total = Problem(0, SCORES_NOTHING, {"items": items, **facts})
         notes.extend(Findings([total, *shown], 1 + len(shown)))
+    return few_known
 
 
 def excluded_note(solution: Solution) -> str:

@@ -62,22 +62,21 @@ def ndcg(
     elif ideal == "retrieved":
         best = discounted_sum(matched, by_gain(matched.found, gains), gains, k, discount)
     else:
-        return ratio(found, *_ideal_dcg(matched, k, gain, discount, rel))
+        return ratio(found, _ideal_dcg(matched, k, gain, discount, rel), _has_gain(matched, rel))
     return ratio(found, np.where(best > 0, best, 1), _has_gain(matched, rel))
 
 
-def _has_gain(matched: Matched, rel: Threshold) -> Bools:
-    return np.asarray((matched.relevant_items(rel) > 0) & (best_grades(matched) > 0))
+@once
+def _has_gain(matched: Matched, rel: Threshold) -> Bools | Literal[True]:
+    return everywhere((matched.relevant_items(rel) > 0) & (best_grades(matched) > 0))
 
 
 @once
-def _ideal_dcg(
-    matched: Matched, k: int | None, gain: Gain, discount: Discount, rel: Threshold
-) -> tuple[Floats, Bools | Literal[True]]:
+def _ideal_dcg(matched: Matched, k: int | None, gain: Gain, discount: Discount, rel: Threshold) -> Floats:
     gains = above_threshold(share_of_best(matched, gain), rel)
     best_list = by_gain(matched.ideal, gains) if isinstance(gain, tuple) else matched.ideal.relevant()
     best = discounted_sum(matched, best_list, gains, k, discount)
-    return np.where(best > 0, best, 1), everywhere(_has_gain(matched, rel))
+    return np.where(best > 0, best, 1)
 
 
 @once

@@ -112,15 +112,10 @@ class Tied:
     """[item]: the number of rows of the item in the group; None: one."""
 
     @property
-    def row_count(self) -> Ints:
-        """[item]: the rows of its group."""
-        return self.size if self.rows is None else self.rows
-
-    @property
     def with_copies(self) -> tuple[Ints, Ints]:
         """[item]: the rows of its group, and its own."""
         copies = np.ones_like(self.size) if self.copies is None else self.copies
-        return self.row_count, copies
+        return self.size if self.rows is None else self.rows, copies
 
     def where(self, selected: Bools | Ints) -> Tied:
         columns = (self.before, self.size, self.rows, self.copies)

@@ -79,10 +79,8 @@ def several(source: Source) -> Several | None:
         return source
     if not isinstance(source, dict | Mapping):
         return None
-    for value in source.values():
-        if (whole := _is_whole(value)) is not None:
-            return Several(source) if whole and not memory.is_of_columns(source) else None
-    return None
+    whole = next((whole for whole in map(_is_whole, source.values()) if whole is not None), False)
+    return Several(source) if whole and not memory.is_of_columns(source) else None
 
 
 def _is_whole(value: Any) -> bool | None:
@@ -157,8 +155,6 @@ class Options:
                 policies[name] = shown(value) if isinstance(value, str | os.PathLike) else "by query"
         return policies
 
-
-_DEFAULTS = Options()
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -580,7 +576,7 @@ def evaluate(
     >>> sorted(scorer.evaluate(solution, runs)["lists"])
     ['AP', 'P@10', 'R@100', 'RR', 'nDCG@10']
     """
-    chosen = Options(**options) if options else _DEFAULTS
+    chosen = Options(**options)
     request = _requested(measures, chosen, tie_bounds=tie_bounds)
     submissions = several(submission)
     graded = Solution.for_a_call(solution, chosen.solution_format)
