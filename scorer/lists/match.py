@@ -212,7 +212,7 @@ def match(
     in_solution = seen.members.in_solution(items, possible) if len(solution.ideal) else None
     few_known = check_items(seen.members, in_solution, items, possible, notes)
     notes.extend(found_notes)
-    matched = _matched(solution.ideal, seen.joined(), retrieved, seen.answered, ties, tie_bounds, list_length)
+    matched = _matched(seen.joined(), solution.ideal, retrieved, seen.answered, ties, tie_bounds, list_length)
     counts = Counts(
         queries=queries,
         answered=int(seen.answered.sum()),
@@ -227,32 +227,24 @@ def match(
 
 
 def _match_whole(lists: RankedDicts, ties: Ties, tie_bounds: bool) -> tuple[Matched, Counts] | None:
-    """As `match`, for the lists of all queries of the solution in its order, with so many judged items that there is
-    nothing to say; None for others.
-    """
+    """As `match`, for the lists of all queries in order with so many judged items that there is nothing to say."""
     queries, items, judged = lists.solution.flagged.size, lists.run_score.size, lists.entry.size
     if not (lists.are_all and judged and judged * FEW_OF_ITEMS >= items):
         return None
     answered, found = np.ones(queries, dtype=bool), lists.find(ties, with_groups=tie_bounds)
-    matched = _matched(lists.solution.ideal, found, lists.length, answered, ties, tie_bounds)
+    matched = _matched(found, lists.solution.ideal, lists.length, answered, ties, tie_bounds, None)
     return matched, Counts(queries, queries, 0, items, 0, 0, judged, False)
 
 
 def _matched(
-    ideal: JudgedItems,
-    found: FoundItems,
-    retrieved: Ints,
-    answered: Bools,
-    ties: Ties,
-    tie_bounds: bool,
-    list_length: int | None = None,
+    found: FoundItems, ideal: JudgedItems, retrieved: Ints, answered: Bools, ties: Ties, bounds: bool, top: int | None
 ) -> Matched:
     def matched_by(rule: Ties, extremes: tuple[Matched, Matched] | None = None) -> Matched:
         judged_items = _judged_items(found, ideal, rule)
-        judged_items = judged_items.top(list_length) if rule in ("best", "worst") else judged_items
+        judged_items = judged_items.top(top) if rule in ("best", "worst") else judged_items
         return Matched(judged_items, ideal, retrieved, answered, extremes)
 
-    has_ties = tie_bounds and found.tied is not None and bool((found.tied.with_copies[0] > 1).any())
+    has_ties = bounds and found.tied is not None and bool((found.tied.with_copies[0] > 1).any())
     return matched_by(ties, (matched_by("worst"), matched_by("best")) if has_ties else None)
 
 

@@ -457,8 +457,7 @@ class RankedDicts:
     place: Ints
     """[found item]: the index of its list; ascending."""
     entry: Ints
-    """[found item]: the index in the solution's `ideal` of the first item of its query with the same grade. Those of a
-    list are in the order of `found_ids`.
+    """[found item]: the index in the solution's `ideal` of the first item of its query with the same grade.
 
     Such items are the same, but for their ids.
     """
@@ -489,18 +488,21 @@ class RankedDicts:
             if query == UNKNOWN:
                 sizes.append(0)
                 continue
-            before, judged = len(entry), lookup.grades[query]
+            before, judged, first = len(entry), lookup.grades[query], lookup.first[query]
             # Each id is looked up once: most of the time is that of reading ids from memory.
             if len(judged) < CHEAPER * len(listed):
                 own = np.fromiter(map(listed.get, judged, repeat(math.nan)), dtype=np.float64, count=len(judged))
                 is_judged = ~np.isnan(own)
                 found_score.frombytes(own[is_judged].tobytes())
-                entry.frombytes(lookup.entries_of(query)[is_judged].tobytes())
+                if query not in lookup.entries:
+                    entries = map(first.__getitem__, judged.values())
+                    lookup.entries[query] = np.fromiter(entries, dtype=np.int64, count=len(judged))
+                entry.frombytes(lookup.entries[query][is_judged].tobytes())
             else:
                 grades: list[Any] = [*map(judged.get, listed)]
                 is_found = [grade is not None for grade in grades]
                 found_score.fromlist([*compress(listed.values(), is_found)])
-                entry.fromlist([*map(lookup.first[query].__getitem__, compress(grades, is_found))])
+                entry.fromlist([*map(first.__getitem__, compress(grades, is_found))])
             sizes.append(len(entry) - before)
         scores = run_scores[0] if len(run_scores) == 1 else np.concatenate(run_scores)
         if not np.isfinite(scores).all():
@@ -517,12 +519,6 @@ class RankedDicts:
             entry=np.asarray(entry),
             found_score=np.asarray(found_score),
         )
-
-    def found_ids(self, place: int) -> list[str]:
-        """The ids of the found items of a list."""
-        listed, judged = self.lists[place], self.solution.lookup.grades[self.number[place]]
-        fewer, more = (judged, listed) if len(judged) < CHEAPER * len(listed) else (listed, judged)
-        return [name for name in fewer if name in more]
 
     @property
     def line(self) -> Ints:
@@ -606,7 +602,9 @@ class RankedDicts:
         for nth_found, of, before, size in zip(which.tolist(), *columns, strict=True):
             if of != current:
                 current, groups, ids = of, {}, [*self.lists[of]]
-                first_found, found_ids = int(self.place.searchsorted(of)), self.found_ids(of)
+                listed, judged = self.lists[of], self.solution.lookup.grades[self.number[of]]
+                is_shorter, first_found = len(judged) < CHEAPER * len(ids), int(self.place.searchsorted(of))
+                found_ids = [name for name in (judged if is_shorter else listed) if name in judged and name in listed]
                 falling = np.argsort(-self.run_score[start[of] : start[of] + len(ids)], kind="stable")
             if before not in groups:
                 members = [ids[nth] for nth in falling[before : before + size].tolist()]

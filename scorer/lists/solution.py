@@ -101,14 +101,7 @@ class Lookup:
     first: Sequence[dict[float, int]]
     """[query]: the index in `ideal` of its first item with each grade."""
     entries: dict[int, Ints] = field(default_factory=dict)
-    """By query, as `entries_of` returns them."""
-
-    def entries_of(self, query: int) -> Ints:
-        """[item of `grades`]: the index in `ideal` of the first item of its query with the same grade."""
-        if query not in self.entries:
-            grades, first = self.grades[query], self.first[query]
-            self.entries[query] = np.fromiter(map(first.__getitem__, grades.values()), np.int64, len(grades))
-        return self.entries[query]
+    """[query][item of `grades`]: the same index, of its grade; kept for queries once they are sought."""
 
     @classmethod
     def of(cls, queries: Sequence[str], grades: Sequence[dict[str, float]], ideal: JudgedItems) -> Lookup:
@@ -218,10 +211,8 @@ class Iterations(NamedTuple):
 
     def note(self, measures: Iterable[Measure]) -> str:
         """Return which measures use the column as subtopics although it does not look like them; "" without any."""
-        if not self.names:
-            return ""
         odd = next((name for name in self.names if not name.isdecimal()), None)
-        if odd is None and self.repeated:
+        if not self.names or (odd is None and self.repeated):
             return ""
         using = ", ".join(str(measure) for measure in measures if measure.kind.subtopics)
         if not using:

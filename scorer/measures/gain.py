@@ -20,7 +20,6 @@ from scorer.measures.matched import (
     Relevant,
     Threshold,
     cumulative,
-    everywhere,
     once,
     ratio,
 )
@@ -68,7 +67,8 @@ def ndcg(
 
 @once
 def _has_gain(matched: Matched, rel: Threshold) -> Bools | Literal[True]:
-    return everywhere((matched.relevant_items(rel) > 0) & (best_grades(matched) > 0))
+    has_gain = (matched.relevant_items(rel) > 0) & (best_grades(matched) > 0)
+    return True if has_gain.all() else has_gain
 
 
 @once
@@ -157,12 +157,6 @@ def best_grades(matched: Matched) -> Floats:
     return matched.total(best, best.grade)
 
 
-@once
-def _divisors(matched: Matched) -> Floats:
-    best = best_grades(matched)
-    return np.where(best == 0, 1, best)  # all gains of these queries are 0
-
-
 def above_threshold(gains: Gains, rel: Threshold) -> Gains:
     """Return gains that are 0 for items below the threshold."""
     return gains if rel == "positive" else lambda hits: np.where(hits.grade >= rel, gains(hits), 0)
@@ -174,7 +168,8 @@ def share_of_best(matched: Matched, gain: Gain) -> Gains:
     The divisor cancels in nDCG. For gain=exp, with best grade b, (2^g - 1) / (2^b - 1) is computed as 2^(g - b) (1 -
     2^-g) / (1 - 2^-b).
     """
-    best = _divisors(matched)
+    best = best_grades(matched)
+    best = np.where(best == 0, 1, best)  # all gains of these queries are 0
 
     def linear(hits: JudgedItems) -> Floats:
         return np.maximum(hits.grade, 0) / best[hits.query]

@@ -36,11 +36,6 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-def everywhere(values: Bools) -> Bools | Literal[True]:
-    """Return True if all values are true, else the values."""
-    return True if values.all() else values
-
-
 def ratio(numerator: Floats, denominator: Floats | float, defined: Bools | Literal[True]) -> Floats:
     """Return `numerator` / `denominator`, and NaN where not `defined`."""
     if defined is True or defined.all():
@@ -179,10 +174,9 @@ class JudgedItems:
 
     def cached(self, key: object, compute: Callable[[], Computed]) -> Computed:
         """Return the result of `compute`, which is called only once for each `key`; do not change the result."""
-        try:
-            result: Computed = self.cache[key]
-        except KeyError:
-            result = self.cache[key] = compute()
+        if key not in self.cache:
+            self.cache[key] = compute()
+        result: Computed = self.cache[key]
         return result
 
     def __len__(self) -> int:
@@ -283,11 +277,10 @@ def once(
     function: Callable[Concatenate[Matched, _Settings], Computed],
 ) -> Callable[Concatenate[Matched, _Settings], Computed]:
     """Decorate a function of the solution of a `Matched`: it is computed only once for the same settings."""
-    name = function.__qualname__
 
     @wraps(function)
     def kept(matched: Matched, /, *settings: _Settings.args, **named: _Settings.kwargs) -> Computed:
-        cache, key = matched.ideal.cache, (name, matched.retrieved.size, settings, *named.items())
+        cache, key = matched.ideal.cache, (function.__qualname__, matched.retrieved.size, settings, *named.items())
         if key not in cache:
             cache[key] = function(matched, *settings, **named)
         result: Computed = cache[key]
@@ -350,7 +343,8 @@ class Matched:
     @once
     def has_relevant(self, rel: Threshold = "positive") -> Bools | Literal[True]:
         """[query]: whether the solution has a relevant item; True if it has one for all queries."""
-        return everywhere(self.relevant_items(rel) > 0)
+        has_some = self.relevant_items(rel) > 0
+        return True if has_some.all() else has_some
 
     def relevant_found(self, rel: Threshold = "positive", k: int | None = None) -> Floats:
         """[query]: the number of relevant items in the first `k` of the list; in the whole list if `k` is None."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, wraps
 from numbers import Number, Real
@@ -165,13 +165,12 @@ def takes_options(function: Function) -> Function:
     *own, _ = signature.parameters.values()
     shared = inspect.signature(Options).parameters.values()
     shown = signature.replace(parameters=[*own, *shared])
-    parameters = shown.parameters
 
     @wraps(function)
     def called(*args: Any, **named: Any) -> Any:
         for name in named:
-            if name not in parameters:
-                raise TypeError(f"{function.__name__}() has no parameter {name!r}{suggestion(name, parameters)}")
+            if name not in shown.parameters:
+                raise TypeError(f"{function.__name__}() has no parameter {name!r}{suggestion(name, shown.parameters)}")
         return function(*args, **named)
 
     vars(called)["__signature__"] = shown
@@ -369,10 +368,6 @@ class Evaluation(Tabular, Mapping[str, float]):
     def __getitem__(self, name: str | Measure) -> float:
         row = self._rows.get(name)
         return self._means[self._row(name) if row is None else row]
-
-    def keys(self) -> KeysView[str]:
-        """The names of the measures, as requested."""
-        return self._rows.keys()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
@@ -580,11 +575,9 @@ def evaluate(
     request = _requested(measures, chosen, tie_bounds=tie_bounds)
     submissions = several(submission)
     graded = Solution.for_a_call(solution, chosen.solution_format)
+    path = shown(solution) if isinstance(solution, str | os.PathLike) else "the solution"
     checked = "gains", graded.iterations.repeated.count, *request.variants.values()
-    if checked not in graded.ideal.cache:
-        path = shown(solution) if isinstance(solution, str | os.PathLike) else "the solution"
-        check_gains(graded, request.rules.measures, path)
-        graded.ideal.cache[checked] = True
+    graded.ideal.cached(checked, lambda: check_gains(graded, request.rules.measures, path))
     if chosen.exclude is not None:
         graded = graded.with_parts(excluded=excluded(chosen.exclude))
     units = None
