@@ -197,7 +197,8 @@ class Problem:
 def _bounded(fact: Fact) -> Fact:
     if isinstance(fact, str):
         return shortened(fact, LONGEST)
-    return [shortened(name, LONGEST) for name in fact] if isinstance(fact, Sequence) else fact
+    is_number = isinstance(fact, int | float)  # first: the other check takes long
+    return fact if is_number or not isinstance(fact, Sequence) else [shortened(name, LONGEST) for name in fact]
 
 
 class _Sentences(Formatter):

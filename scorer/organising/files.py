@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
-from functools import cached_property, partial
+from fnmatch import translate
+from functools import cache, cached_property, partial
 from pathlib import Path, PurePath
 
 from scorer.errors import ChallengeError, ScorerError, os_errors_as
@@ -212,7 +212,7 @@ def _unless_skipped(file: FolderFile, track: Track) -> FolderFile:
         return SkippedFile(file.file, "the metadata of a submission", is_ignored=True, metadata=file)
     parts = [part.lower() for part in (*folders[2:], name)]
     names = (IGNORED if track.file_names else IGNORED_1) if track.ignore is None else track.ignore
-    if any(fnmatchcase(part, ignored.lower()) for part in parts for ignored in names):
+    if any(map(_ignoring(tuple(names)).match, parts)):
         return SkippedFile(file.file, "no submission by its name (the key ignore)", is_ignored=True)
     if len(folders) > 1 or track.file_names is None:
         return file
@@ -245,6 +245,12 @@ def _in_folder(
                 yield from _in_folder(below, file, known, team or name)
             except OSError as error:
                 yield SkippedFile(file, why_skipped(error))
+
+
+@cache
+def _ignoring(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Matches the names to ignore, in lower case, as `fnmatch` does."""
+    return re.compile("|".join(translate(name.lower()) for name in names) or "(?!)")
 
 
 def _is_as(status: os.stat_result | OSError, before: os.stat_result | None) -> bool:

@@ -200,8 +200,11 @@ class TableRows:
             follows = db.event_table.c.index >= len(earlier) if earlier else true()
             new = [index for (index,) in self.connection.execute(keys.where(follows))]
             statement = db.select_rows(db.event_table).where(follows).order_by(db.event_table.c.index)
+            rows = [tuple(row)[:-1] for row in self.verified(db.event_table, statement)]
+            if earlier and count == len(earlier) and rows == [_fields(earlier[-1])]:
+                return earlier
             with self._database.decoding():
-                later = [event_of(*tuple(row)[:-1]) for row in self.verified(db.event_table, statement)]
+                later = [event_of(*row) for row in rows]
             if not earlier or (later[:1] == earlier[-1:] and count == len(earlier) - 1 + len(new)):
                 break
             earlier = []  # events are missing, or it is the database of another record
@@ -416,6 +419,11 @@ def _of_means(measures: Sequence[Measure], masks: Collection[str]) -> tuple[Colu
 def forgotten(matching: str, event: int) -> str:
     """The digest of the matching rules of an outcome that an event dropped; no other digest has a colon."""
     return f"{event}:{matching}"[:64]
+
+
+def _fields(event: Event) -> tuple[object, ...]:
+    """The values of the row of an event."""
+    return event.index, event.track, event.kind, event.at and iso(event.at), event.text, event.log
 
 
 def _is_until(event: Event, moment: datetime | int) -> bool:
