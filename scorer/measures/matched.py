@@ -214,11 +214,10 @@ class JudgedItems:
 
     def position_in_query(self) -> Ints:
         """[entry]: 1 for the first entry of a query, 2 for the second, and so on."""
-        position: Ints | None = self.cache.get("position")
-        if position is None:
+        if "position" not in self.cache:
             lengths = np.bincount(self.query)
-            position = np.arange(1, self.query.size + 1) - (lengths.cumsum() - lengths)[self.query]
-            self.cache["position"] = position
+            self.cache["position"] = np.arange(1, self.query.size + 1) - (lengths.cumsum() - lengths)[self.query]
+        position: Ints = self.cache["position"]
         return position
 
     def count_so_far(self, counted: Bools) -> Ints:
@@ -280,11 +279,8 @@ def once(
 
     @wraps(function)
     def kept(matched: Matched, /, *settings: _Settings.args, **named: _Settings.kwargs) -> Computed:
-        cache, key = matched.ideal.cache, (function.__qualname__, matched.retrieved.size, settings, *named.items())
-        if key not in cache:
-            cache[key] = function(matched, *settings, **named)
-        result: Computed = cache[key]
-        return result
+        key = (function.__qualname__, matched.retrieved.size, settings, *named.items())
+        return matched.ideal.cached(key, lambda: function(matched, *settings, **named))
 
     return kept
 
