@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from itertools import chain, count
 
 import numpy as np
@@ -314,6 +315,7 @@ def ranks_over_time(
         for counting in (counting_over_time(board, row, gone=True) for row in teams)
     ]
 
+    @cache  # of the files of a folder, many may have one time
     def ranks_at(moment: datetime) -> tuple[int | None, ...]:
         found = [next((step for step in of_team if step[0] <= moment), (moment, None, 0)) for of_team in steps]
         return ranks([score for _, score, _ in found], [index for *_, index in found], board.track.equal_ranks)

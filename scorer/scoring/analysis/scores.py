@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scorer.files import code_digest
 from scorer.measures.matched import Bools, Floats, Ints, rows_at
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.analysis.kept import ExtremeQuery, Kept, Task, number_of
 from scorer.scoring.statistics import blocks, in_threads, resampling
+from scorer.scoring.statistics.all_pairs import PackedWeights
 from scorer.scoring.statistics.paired_tests import holm_matrix, outcomes, t_test, wilcoxon_greater
 from scorer.scoring.statistics.rankings import means as means_of
 from scorer.scoring.statistics.units import sums_of_units, unless_few, values_of_units
@@ -79,9 +81,28 @@ class TaskScores:
         """[row, resample]: the means over the resamples."""
 
         def means(rows: Ints) -> Floats:
-            return resampling.resampled_means(self.scores[rows], self.resamples, self.seed, self.units).T
+            counts = self._counts()
+            return resampling.resampled_means(self.scores[rows], self.resamples, self.seed, self.units, counts).T
 
+        if self._kept is not None:
+            self._kept.arrays.used.add(self._key_of_counts)  # for the next row
         return self._values("means", self.resamples, means)
+
+    @property
+    def _key_of_counts(self) -> str:
+        return f"{code_digest()[:32]}-{self.scores.shape[1]}-{self.resamples}-{self.seed}"
+
+    def _counts(self) -> PackedWeights | None:
+        """How often each resample has each query, which is kept, too: to draw it takes longer than a few rows."""
+        if self._kept is None or self.units is not None or self.resamples % 8:
+            return None
+        stored = self._kept.arrays.load(self._key_of_counts)
+        if stored is not None:
+            return PackedWeights.of_pairs(np.asarray(stored).view(np.uint8).reshape(-1, self.resamples))
+        counts = resampling.packed_counts(self.scores.shape[1], self.resamples, self.seed)
+        if counts is not None:
+            self._kept.arrays.save(self._key_of_counts, counts.codes.reshape(-1).view(np.float64))
+        return counts
 
     @cached_property
     def percentile(self) -> Floats:
@@ -214,15 +235,21 @@ class TaskScores:
         scores, queries = self.scores[:, complete], numbers[complete].tolist()
         medians = medians_of_others(scores, self.ranked)
 
-        def listed(row: int, sign: int) -> tuple[ExtremeQuery, ...]:
-            distance = sign * (scores[row] - medians[row])
-            far = np.flatnonzero(distance > 0)
-            if len(far) > EXTREMES:
-                far = far[distance[far] >= np.partition(distance[far], -EXTREMES)[-EXTREMES]]
+        def listed(row: int, distance: Floats, least: float) -> tuple[ExtremeQuery, ...]:
+            far = np.flatnonzero((distance > 0) & (distance >= least))
             places = far[np.argsort(-distance[far], kind="stable")[:EXTREMES]].tolist()
             return tuple(ExtremeQuery(queries[at], float(scores[row, at]), float(medians[row, at])) for at in places)
 
-        return [(listed(row, 1), listed(row, -1)) for row in range(len(scores))]
+        def extremes(distances: Floats) -> list[tuple[ExtremeQuery, ...]]:
+            count = distances.shape[1]
+            least = (
+                np.partition(distances, -EXTREMES, axis=1)[:, -EXTREMES]
+                if count > EXTREMES
+                else distances.min(axis=1, initial=0.0)
+            )
+            return [listed(row, *each) for row, each in enumerate(zip(distances, least.tolist(), strict=True))]
+
+        return list(zip(extremes(scores - medians), extremes(medians - scores), strict=True))
 
 
 def medians_of_others(scores: Floats, ranked: Ints) -> Floats:

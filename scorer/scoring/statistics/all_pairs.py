@@ -68,8 +68,12 @@ class PackedWeights:
                 return None
             even = np.pad(counts.astype(np.uint8).T, ((0, counts.shape[1] % 2), (0, 0)))
             codes.append(even[::2] << 4 | even[1::2])
-        of_pairs = np.hstack([_BYTES >> 4, _BYTES & 15]).astype(np.float64)
-        return cls(np.ascontiguousarray(np.concatenate(codes, axis=1)), of_pairs)
+        return cls.of_pairs(np.ascontiguousarray(np.concatenate(codes, axis=1)))
+
+    @classmethod
+    def of_pairs(cls, codes: npt.NDArray[np.uint8]) -> PackedWeights:
+        """Those that `of_counts` returned, from their codes."""
+        return cls(codes, np.hstack([_BYTES >> 4, _BYTES & 15]).astype(np.float64))
 
     def __len__(self) -> int:
         """The number of sets."""

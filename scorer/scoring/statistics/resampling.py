@@ -44,10 +44,17 @@ _KEPT = 1 << 26
 _Counts = npt.NDArray[np.unsignedinteger[Any]]
 
 
-def resampled_means(scores: Floats, resamples: int = RESAMPLES, seed: int = SEED, units: Ints | None = None) -> Floats:
+def resampled_means(
+    scores: Floats,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    units: Ints | None = None,
+    counts: PackedWeights | None = None,
+) -> Floats:
     """Return the mean of each submission over each resample of the queries, given its scores, [submission, query].
 
-    With `units`, [query], these are drawn, each with all of its queries.
+    With `units`, [query], these are drawn, each with all of its queries. `counts` are those of `packed_counts` for few
+    submissions, if they are known.
 
     [resample, submission]; NaN where no query of the resample has a score. Two calls with the same seed and number of
     queries use the same resamples. So the resampled differences of two submissions are the means of their differences
@@ -56,12 +63,13 @@ def resampled_means(scores: Floats, resamples: int = RESAMPLES, seed: int = SEED
     sizes_of_units = np.ones(scores.shape[1], dtype=np.int64) if units is None else np.bincount(units)
     exact = ExactSums(scores, most=len(sizes_of_units) * int(sizes_of_units.max(initial=1)))
     means = np.full((resamples, len(scores)), np.nan)
-    done = 0
-    for counts in _resamples(len(sizes_of_units), resamples, seed, few=units is None and len(scores) <= FEW):
-        means[done : done + len(counts)] = exact.means(
-            counts if isinstance(counts, PackedWeights) or units is None else counts[:, units]
-        )
-        done += len(counts)
+    packed, done = None, 0
+    if units is None and len(scores) <= FEW:
+        packed = counts or packed_counts(len(sizes_of_units), resamples, seed)
+    for drawn in [packed] if packed else _resamples(len(sizes_of_units), resamples, seed):
+        of_queries = drawn if units is None or isinstance(drawn, PackedWeights) else drawn[:, units]
+        means[done : done + len(drawn)] = exact.means(of_queries)
+        done += len(drawn)
     return means
 
 
@@ -85,22 +93,23 @@ def gain_of_choosing(scores: Floats, units: Ints | None = None) -> float:
     return float(largest[np.isfinite(largest)].mean())
 
 
-def _resamples(queries: int, resamples: int, seed: int, *, few: bool) -> Iterator[Floats | PackedWeights]:
-    """Blocks of [resample, query]: how often each query is drawn, packed for `few` scores; none without queries."""
-    if not queries:
-        return
-    kept = _kept_counts(queries, resamples, seed) if queries * resamples <= _KEPT else None
+def _resamples(queries: int, resamples: int, seed: int) -> Iterator[Floats]:
+    """Blocks of [resample, query]: how often each query is drawn; none without queries."""
+    kept = packed_counts(queries, resamples, seed)
     if kept is None:
         yield from (block.astype(np.float64) for block in _counts(queries, resamples, seed))
-    elif few:
-        yield kept
     else:
         yield from (kept.counts(block)[:, :queries] for block in blocks(resamples, max(1, _CHUNK // queries)))
 
 
 @lru_cache(maxsize=1)
-def _kept_counts(queries: int, resamples: int, seed: int) -> PackedWeights | None:
-    """All of `_counts`, if they can be packed: the measures of a board, which have the same queries, draw once."""
+def packed_counts(queries: int, resamples: int, seed: int) -> PackedWeights | None:
+    """All of `_counts`, which remain in memory: the measures of a board, which have the same queries, draw once.
+
+    None without queries, or if there are too many draws, or one that cannot be packed.
+    """
+    if not 0 < queries * resamples <= _KEPT:
+        return None
     return PackedWeights.of_counts(_counts(queries, resamples, seed))
 
 
