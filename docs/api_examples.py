@@ -106,6 +106,13 @@ target_format | the name lists.xyz does not determine the form
 {'map': (0.1024, 0.9969), 'P@1': (0.0126, 0.9874)}
 >>> result.units is None  # as without clusters
 True
+>>> result.scores_of("P@1").tolist()
+[1.0, 0.0, nan]
+>>> result.judges(["map"]) is result.corrections() is None  # as without checked
+True
+>>> corrected = scorer.evaluate(solution, run, "AP", checked={"q2": {"d9": 1}})
+>>> corrected["AP"], corrected.corrections()["AP"].bias
+(1.25, -0.5)
 >>> result.unjudged_bounds("any")
 {'map': (0.0, 1.0), 'P@1': (0.3333333333333333, 1.0)}
 >>> result.by_query()["q2"]

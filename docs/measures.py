@@ -8,7 +8,7 @@ from textwrap import fill
 from docs.examples import EXAMPLES, Example
 from docs.peers import DIFFERENCES, PEERS
 from scorer.board.site import measure_page
-from scorer.cli.evaluate import remarks
+from scorer.cli.reports import remarks
 from scorer.measures import KINDS, Kind, parse
 from scorer.measures.names import REFUSED
 

@@ -66,6 +66,9 @@ Split = Literal["all", "preliminary", "rest"]
 SPLIT = Option("split")
 SPLITS: tuple[Split, ...] = ("all", "preliminary", "rest")
 
+CORRECTION = ("machine", "bias", "bias low", "bias high")
+"""The columns of exports on what people changed of a mean."""
+
 UNJUDGED_ENDS = ("if unjudged worst", "if unjudged best")
 """The heads of the bounds for unjudged items, after the name of the measure."""
 

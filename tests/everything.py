@@ -128,8 +128,10 @@ solution = "hidden/films.txt"
 exclude = "self"
 list_length = 6
 primary = "P@5"
-measures = ["AP", "RR", "GMAP"]
+measures = ["AP", "RR"]
 decimals = 3
+checked = "hidden/films-people.txt"
+machine_weight = 0.75
 missing = "reject"
 ties = "best"
 unjudged = "drop"
@@ -152,7 +154,7 @@ queries = "lists/runs-queries.txt"
 file_names = "{team}_{run}"
 list_length = 6
 primary = "AP"
-measures = ["nDCG@5", "RR"]
+measures = ["nDCG@5", "RR", "GMAP"]
 decimals = 4
 ties = "order"
 judged_bounds = "any"
@@ -215,6 +217,16 @@ def solution(track: str, hidden: int, *, corrected: bool = False) -> dict[str, d
         for query in (flagged[0], next(query for query in QUERIES if query not in flagged)):
             graded[query] = {item: 3 - grade for item, grade in graded[query].items()}
     return graded
+
+
+def people(hidden: int) -> dict[str, dict[str, int]]:
+    """The graded items of most queries of films by people; `hidden` as for `solution`."""
+    judged, flagged = {}, preliminary("films")
+    for query, items in solution("films", hidden).items():
+        chance = random.Random(f"people {query} {0 if query in flagged else hidden}")
+        judged[query] = {item: max(1, grade - chance.randrange(2)) for item, grade in items.items() if grade}
+        judged[query][chance.choice(ITEMS[30:36])] = 2
+    return {query: judged[query] for query in QUERIES[:-3]}
 
 
 def preliminary(track: str) -> list[str]:
@@ -697,6 +709,9 @@ def write(folder: Path, hidden: int = 0) -> None:
         files[f"hidden/{track}-slices.csv"] = "query,label\n" + "".join(
             f"{query},{('long', 'short')[number % 2]}\n" for number, query in enumerate(QUERIES)
         )
+    files["hidden/films-people.txt"] = "".join(
+        f"{query}:0:{_graded(items)}\n" for query, items in people(hidden).items()
+    )
     sides = sorted(QUERIES, key=lambda query: query in preliminary("films"))
     files["hidden/films-clusters.csv"] = "query,cluster\n" + "".join(
         f"{query},secret-{number // 2}\n" for number, query in enumerate(sides)

@@ -18,9 +18,11 @@ from scorer.rules.metadata import MetadataField, has_ended, metadata_rules, publ
 from scorer.rules.overall import overall_rules
 from scorer.rules.phases import Phase, Phases, phase_rules
 from scorer.rules.quota import Left, quota_rules
+from scorer.rules.tables import sentences
 from scorer.rules.teams import TEAM_RULES, MergedTeam, Team, TeamStatus
 from scorer.rules.visibility import visibility_rules
 from scorer.scoring.analysis.kept import ExtremeQuery
+from scorer.scoring.statistics.judges import JudgeCorrection
 from scorer.settings.tracks import Track
 from scorer.store.documents import SplitDocument
 from scorer.wording import counted, joined, sentence
@@ -52,6 +54,8 @@ class RowCertainty:
     where the scores of queries are hidden."""
     separable_from_leader: bool | None = None
     """Whether the team is significantly worse than the best one of its tier; None for a row without a rank."""
+    correction: JudgeCorrection | None = None
+    """What people who judged some of the queries changed of the mean; None with one judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +265,11 @@ class Row:
         return self.certainty[0] if self.certainty else None
 
     @property
+    def correction(self) -> JudgeCorrection | None:
+        """What people who judged some of the queries changed of the primary score."""
+        return self.primary_certainty.correction if self.primary_certainty else None
+
+    @property
     def primary_bounds(self) -> Interval | None:
         """What unjudged items allow on the primary measure."""
         return self.judged_bounds[0] if self.judged_bounds else None
@@ -353,6 +362,11 @@ class Board:
     def shows_both(self) -> bool:
         """Whether preliminary scores are shown next to the final ones."""
         return self.track.shows_final and self.preliminary_queries > 0
+
+    @property
+    def checked_queries(self) -> int:
+        """How many of the queries of the shown scores people have judged again; 0 with one judge."""
+        return max((row.correction.checked for row in self.rows if row.correction), default=0)
 
     @property
     def primary_certainty(self) -> Certainty | None:
@@ -492,6 +506,15 @@ _SLICES = {
 }
 
 
+def checked_rules(track: Track, queries: int) -> tuple[str, ...]:
+    """How scores by a machine are corrected by those of people for so many queries; none without two judges."""
+    if not queries:
+        return ()
+    times = ["weighted"] if track.machine_weight != 1 else []
+    weighted = "".join(sentences("checked", *times, weight=f"{track.machine_weight.normalize():f}"))
+    return sentences("checked", "judged", "score", "outside", queries=f"{queries:,}", weighted=weighted)
+
+
 def slice_rules(track: Track) -> tuple[str, ...]:
     """The rules on the slices of the queries; none without slices."""
     if track.slices is None:
@@ -583,6 +606,7 @@ def _queries(board: Board) -> list[str]:
         sentences.append(f"Preliminary scores are means over {preliminary:,} of them, final scores over {final}.")
     elif not board.track.shows_final and not board.track.hides_scores:
         sentences.append("The solution flags no queries for preliminary scores, so there are no scores to show.")
+    sentences += checked_rules(board.track, board.checked_queries)
     if board.primary_certainty and (clusters := board.primary_certainty.clusters):
         sentences.append(
             f"Queries belong together in {counted(clusters, 'cluster')}; intervals and tests count these, not queries."

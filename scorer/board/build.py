@@ -41,6 +41,7 @@ from scorer.rules.quota import Left
 from scorer.rules.teams import MergedTeam, Merges, Team, teams
 from scorer.scoring.analysis.kept import Kept, number_of
 from scorer.scoring.outcomes import QueryMask, aggregated, split_masks
+from scorer.scoring.statistics.judges import TwoJudges
 from scorer.scoring.statistics.rankings import rank_ranges
 from scorer.scoring.statistics.units import units_within
 from scorer.settings.tracks import Track
@@ -73,7 +74,7 @@ def curves(board: Board, view: Snapshot, basis: Basis, cache: Cache) -> tuple[Cu
     """The curves of the first teams and baselines of a ranked board. Raises StoreError if the database fails."""
     places = [place for place, row in enumerate(board.rows) if row.entry and row.rank is not None][:_TEAMS]
     places += [place for place, row in enumerate(board.rows) if row.entry and row.baseline][:_BASELINES]
-    if not places:
+    if not places or basis.checked:  # no curve is about means that are corrected
         return ()
     scored = ScoredRows(board, tuple(board.rows[place] for place in places), view, basis, view.flags(basis))
     digests = [row.entry.digest for row in scored.rows if row.entry]
@@ -394,8 +395,11 @@ def are_clear(now: Now, track: Track, digests: Sequence[str]) -> bool | None:
     scores = np.array([of_entry[digest][0] for digest in digests])
     queries = np.flatnonzero(inside & ~np.isnan(scores).all(axis=0))
     scores, units = scores[:, queries], units_within(units_by_clusters(now.view, track, now.basis), queries)
-    means = np.nanmean(scores, axis=1).tolist()
-    task = measured(scores, means, [True] * 2, bounded=measure.bounded, units=units)
+    means, both = np.nanmean(scores, axis=1).tolist(), None
+    if now.basis.checked:
+        by_digest = dict(now.view.judges(set(digests), now.basis, [measure]))
+        both = TwoJudges.together([by_digest[digest] for digest in digests]).within(queries)
+    task = measured(scores, means, [True] * 2, bounded=measure.bounded, units=units, judges=both)
     return all(pair.is_clear for pair in pairs(task, has_counts=False))
 
 
@@ -454,18 +458,22 @@ def _board(
     if not track.shows_final and part.size < LEAST_PRELIMINARY:
         return SliceBoard(part.label, None, (), None)
     decimals, way = track.shown_decimals, measure.kind.aggregation
-    means = [rounded(aggregated(row, way), decimals) for row in scores[:, part.inside]]
+    judges = scored.judges(measure, kept)
+    both = judges and judges.within(part.inside)
+    within = scores[:, part.inside] if both is None else both.values
+    means = [rounded(aggregated(row, way), decimals) for row in within]
     is_ranked = [row.rank is not None for row in scored.rows]
     indexes = [row.entry.index if row.entry else 0 for row in scored.rows]
     of_ranked = [mean if ranked else None for mean, ranked in zip(means, is_ranked, strict=True)]
     intervals: list[Interval | None] = [None] * len(means)
     ranges: dict[int, tuple[int, int]] = {}
     separates = None
-    queries = np.flatnonzero(part.inside & ~np.isnan(scores).all(axis=0))
+    defined = np.atleast_1d(~np.isnan(within).all(axis=0))
+    queries = np.flatnonzero(part.inside)[defined]
     if way == "mean" and len(queries):
         kept = kept.within(measure.full, number_of(queries))
-        units = units_within(scored.units, queries)
-        task = measured(scores[:, queries], means, is_ranked, kept, bounded=measure.bounded, units=units)
+        units, both = units_within(scored.units, queries), both and both.within(defined)
+        task = measured(within[:, defined], means, is_ranked, kept, bounded=measure.bounded, units=units, judges=both)
         for row, (low, high) in enumerate(task.intervals.tolist()):
             intervals[row] = (rounded(low, decimals) or 0.0, rounded(high, decimals) or 0.0) if low < high else None
         has_all = sum(mean is not None for mean in of_ranked) == len(task.ranked)

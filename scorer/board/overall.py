@@ -220,11 +220,12 @@ class _Ranking:
         """
         column = self.columns(self.rules.measure)[number] or 0
         measure = scored.board.track.all_measures[column]
-        scores = scored.kept_scores(measure, kept)
+        scores, judges = scored.kept_scores(measure, kept), scored.judges(measure, kept)
         queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
         kept, own = kept.within(measure.full, number_of(queries)), units_within(units, queries)
         every, means = [True] * len(scores), scored.means(column)
-        task = measured(scores[:, queries], means, every, kept, bounded=measure.bounded, units=own)
+        both = judges and judges.within(queries)
+        task = measured(scores[:, queries], means, every, kept, bounded=measure.bounded, units=own, judges=both)
         return task, units[queries]
 
     def _placed(self, number: int, values: Floats) -> Floats:

@@ -35,6 +35,7 @@ from scorer.options import LEVEL, Split
 from scorer.scoring.analysis.kept import ExtremeQuery, Kept, number_of
 from scorer.scoring.analysis.scores import MOST_ALGORITHMS, TaskScores, sign_flips_of
 from scorer.scoring.outcomes import QueryMask, Rules, split_masks
+from scorer.scoring.statistics.judges import TwoJudges
 from scorer.scoring.statistics.rankings import (
     SETS,
     mean_moves,
@@ -116,7 +117,7 @@ class ScoredRows:
     @cached_property
     def mask(self) -> QueryMask:
         """The queries that the scores of the board are means over."""
-        return split_masks(self.flagged)[self.board.track.shown_split]
+        return split_masks(self.flagged, two_judges=bool(self.basis.checked))[self.board.track.shown_split]
 
     @property
     def clusters(self) -> tuple[str, ...] | None:
@@ -134,12 +135,13 @@ class ScoredRows:
 
     def kept(self, cache: Cache) -> Kept:
         digests = tuple(row.entry.digest for row in self.rows if row.entry)
-        return Kept(cache.arrays, (self.basis.solution, self.basis.matching, *self._of_clusters), digests)
+        return Kept(cache.arrays, (self.basis.solution, self.basis.matching, *self._further), digests)
 
     @property
-    def _of_clusters(self) -> tuple[str, ...]:
-        """What all depends on where there are clusters."""
-        return () if self.clusters is None else (hashlib.sha256(json.dumps(self.clusters).encode()).hexdigest(),)
+    def _further(self) -> tuple[str, ...]:
+        """What all depends on where there are clusters, or two judges, by which scores depend on flags."""
+        clusters = () if self.clusters is None else (hashlib.sha256(json.dumps(self.clusters).encode()).hexdigest(),)
+        return clusters + ((QueryMask(self.flagged).digest,) if self.basis.checked else ())
 
     def scores(self, measures: Sequence[Measure], rows: Sequence[int] | None = None) -> list[Floats]:
         """[row, query]: the scores of some rows, or of all, on each of some measures, over all queries of the solution.
@@ -158,6 +160,20 @@ class ScoredRows:
         kept = kept.within(measure.full)
         return kept.values("scores", self.flagged.size, lambda rows: self.scores([measure], rows.tolist())[0])
 
+    def judges(self, measure: Measure, kept: Kept) -> TwoJudges | None:
+        """The scores of all rows on a measure by each of two judges, kept or computed; None with one judge."""
+        if not self.basis.checked:
+            return None
+        size = self.flagged.size
+
+        def computed(rows: Ints) -> Floats:
+            digests = [kept.rows[row] for row in rows.tolist()]
+            found = dict(self.view.judges(set(digests), self.basis, [measure]))
+            return np.array([np.concatenate([found[each].machine[0], found[each].people[0]]) for each in digests])
+
+        values = kept.within(measure.full).values("scores by both", 2 * size, computed)
+        return TwoJudges(values[:, :size], values[:, size:], self.flagged, self.basis.machine_weight)
+
     def key(self, column: int) -> list[object]:
         """What the statistics of a measure depend on."""
         track = self.board.track
@@ -165,7 +181,7 @@ class ScoredRows:
             [row.entry.digest if row.entry else "", row.rank, row.preliminary_rank, row.baseline, mean]
             for row, mean in zip(self.rows, self.means(column), strict=True)
         ]
-        rules = [self.basis.solution, self.basis.matching, code_digest(), *self._of_clusters]
+        rules = [self.basis.solution, self.basis.matching, code_digest(), *self._further]
         preliminary = split_masks(self.flagged)["preliminary"].digest
         shown = [self.mask.digest, preliminary, track.shows_queries, self.board.shows_both]
         return ["statistics", rules, track.all_measures[column].full, column == 0, track.statistics, shown, rows]
@@ -291,7 +307,9 @@ MOST_SCORES = 100_000
 
 def _query_scores(scored: ScoredRows, kept: Kept, places: Sequence[int]) -> QueryScores | None:
     """The scores of the rows, given their places on the board, on the queries that count; None for too many."""
-    scores = scored.kept_scores(scored.board.track.primary_measure, kept)
+    measure = scored.board.track.primary_measure
+    judges = scored.judges(measure, kept)
+    scores = scored.kept_scores(measure, kept) if judges is None else judges.machine
     queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
     if len(places) * len(queries) > MOST_SCORES:
         return None
@@ -333,6 +351,7 @@ def as_shown(statistics: MeasureStatistics, scores: Sequence[float | None], deci
                 certainty=replace(
                     row.certainty,
                     interval=interval(row.certainty.interval),
+                    correction=row.certainty.correction and row.certainty.correction.rounded(decimals),
                     first=rounded(row.certainty.first, SHARE_DECIMALS),
                 ),
             )
@@ -378,10 +397,12 @@ def _of_means(scored: ScoredRows, columns: Sequence[int], kept: Kept) -> Mapping
     measures = [track.all_measures[column] for column in columns]
 
     def computed(rows: Ints) -> Floats:
-        of_measures = zip(scored.scores(measures, rows.tolist()), measures, strict=True)
-        return np.hstack(
-            [of_means(scores, scored.mask.inside, scored.units, bounded=each.bounded) for scores, each in of_measures]
-        )
+        columns = []
+        for measure, scores in zip(measures, scored.scores(measures, rows.tolist()), strict=True):
+            judges = scored.judges(measure, kept)
+            own = judges and judges.rows(rows)
+            columns.append(of_means(scores, scored.mask.inside, scored.units, own, bounded=measure.bounded))
+        return np.hstack(columns)
 
     if not measures:
         return {}
@@ -423,11 +444,13 @@ def measured(
     *,
     bounded: bool = False,
     units: Ints | None = None,
+    judges: TwoJudges | None = None,
 ) -> TaskScores:
     """The analysis of the scores of rows, [row, query], given their means, rounded as the board shows them."""
     shown = np.array([math.nan if mean is None else mean for mean in means], dtype=np.float64)
     ranked = np.flatnonzero(is_ranked)
-    return TaskScores(scores, shown, ranked, sign_flips_of(len(ranked)), kept=kept, bounded=bounded, units=units)
+    flips = sign_flips_of(len(ranked))
+    return TaskScores(scores, shown, ranked, flips, kept=kept, bounded=bounded, units=units, judges=judges)
 
 
 def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Kept) -> MeasureStatistics:
@@ -438,10 +461,18 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
     track, means = scored.board.track, scored.means(column)
     measure = track.all_measures[column]
     queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
-    kept = kept.within(measure.full, number_of(queries))
+    scored_kept, kept = kept, kept.within(measure.full, number_of(queries))
     is_ranked = [row.rank is not None for row in scored.rows]
-    units = units_within(scored.units, queries)
-    task = measured(scores[:, queries], means, is_ranked, kept, bounded=measure.bounded, units=units)
+    units, judges = units_within(scored.units, queries), scored.judges(measure, scored_kept)
+    task = measured(
+        scores[:, queries],
+        means,
+        is_ranked,
+        kept,
+        bounded=measure.bounded,
+        units=units,
+        judges=judges and judges.within(queries),
+    )
     ranked = [row for row in task.ranked.tolist() if means[row] is not None]
     of_ranking = None
     if len(ranked) == len(task.ranked) and (not column or track.statistics == "all"):
@@ -454,14 +485,16 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
         return MeasureStatistics(of_ranking, tuple(rows))
     if track.shows_queries:
         extremes = task.extreme_queries(queries)
-        deciles = map(tuple, np.nanquantile(task.scores, np.arange(1, 10) / 10, axis=1).T.tolist())
+        deciles = map(tuple, np.nanquantile(task.shown, np.arange(1, 10) / 10, axis=1).T.tolist())
         rows = [RowStatistics(row.certainty, *of, each) for row, of, each in zip(rows, extremes, deciles, strict=True)]
-    has_moves = of_ranking is not None and scored.board.shows_both
+    has_moves = of_ranking is not None and scored.board.shows_both and judges is None
     shaken = moves(scored, scores[task.ranked], kept.of(task.ranked.tolist())) if has_moves else None
     return MeasureStatistics(of_ranking, tuple(rows), of_pairs, shaken)
 
 
-def of_means(scores: Floats, inside: Bools, units: Ints | None, *, bounded: bool) -> Floats:
+def of_means(
+    scores: Floats, inside: Bools, units: Ints | None, judges: TwoJudges | None = None, *, bounded: bool
+) -> Floats:
     """[row, value]: of each row, given its scores over all queries, [row, query], and whether they are in the mean.
 
     A number for the queries on which the measure is defined, the ends of the interval of the mean, and the bars of the
@@ -472,8 +505,13 @@ def of_means(scores: Floats, inside: Bools, units: Ints | None, *, bounded: bool
     values = np.empty((len(scores), 3 + BINS))
     for number in np.unique(numbers):
         rows = np.flatnonzero(numbers == number)
-        of_rows = scores[np.ix_(rows, np.flatnonzero(defined[rows[0]]))]
-        values[rows, 1:3] = shown_intervals(of_rows, units_within(units, defined[rows[0]]), bounded)
+        queries = np.flatnonzero(defined[rows[0]])
+        of_rows, own = scores[np.ix_(rows, queries)], units_within(units, queries)
+        if judges is None:
+            values[rows, 1:3] = shown_intervals(of_rows, own, bounded)
+        else:
+            both = judges.rows(rows).within(queries)
+            values[rows, 1:3], of_rows = both.intervals(own), both.machine
         values[rows, 3:] = [_histogram(row) for row in of_rows]
     values[:, 0] = numbers
     return values
@@ -526,9 +564,11 @@ def _tier(task: TaskScores, places: Sequence[int], smallest: Floats) -> Tier:
 
 def row_certainties(task: TaskScores, of_ranking: Certainty | None, *, has_histogram: bool) -> list[RowCertainty]:
     """The certainty of each row."""
+    of_rows = [None] * len(task.scores) if task.judges is None else task.judges.corrections(task.units)
+    corrections = [None if each is None or math.isnan(each.bias) else each for each in of_rows]
     rows = [
-        RowCertainty(interval, None, None, None, _histogram(scores) if has_histogram else ())
-        for interval, scores in zip(_with_width(task.intervals), task.scores, strict=True)
+        RowCertainty(interval, None, None, None, _histogram(scores) if has_histogram else (), correction=correction)
+        for interval, scores, correction in zip(_with_width(task.intervals), task.shown, corrections, strict=True)
     ]
     if of_ranking is None:
         return rows

@@ -1,4 +1,4 @@
-"""The commands that evaluate and compare files: ``evaluate``, ``compare``, ``measures`` and ``trec_eval``."""
+"""The commands that evaluate and compare files: ``evaluate``, ``compare`` and ``trec_eval``."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ from scorer.cli.parameters import (
 )
 from scorer.errors import (
     ContentError,
-    MeasureError,
     Problem,
     ScorerError,
     SolutionError,
@@ -49,11 +48,11 @@ from scorer.errors import (
 )
 from scorer.files import is_regular, shown
 from scorer.lists import READ_AS
-from scorer.wording import TABLES, aligned, counted, printable, quoted
+from scorer.wording import TABLES, counted, printable, quoted
 
 if TYPE_CHECKING:
     from scorer.lists.solution import Solution
-    from scorer.measures import Kind, Measure
+    from scorer.measures import Measure
     from scorer.scoring.analysis.kept import Task
     from scorer.scoring.evaluation import Evaluation
 
@@ -82,13 +81,25 @@ class FileOptions:
         "queries that belong together, for intervals and tests: a file with lines query,cluster, or a pattern for ids, "
         "where {cluster} is the cluster and * anything",
     )
+    checked: str | None = option(
+        "--checked FILE",
+        "a second solution, by people, for a random part of the queries: it corrects the scores of SOLUTION, which is "
+        "by a machine",
+    )
+    machine_weight: float = option(
+        "--machine-weight NUMBER",
+        "with --checked, the weight of the scores by the machine; default: 1; `scorer agree` proposes one",
+        type=number(0, 10),
+        default=1.0,
+    )
     solution_format: str | None = format_of("the solution's format", "--solution-format FORMAT", also=None)
     submission_format: str | None = format_of("the submissions' format")
 
     @property
     def policies(self) -> dict[str, Any]:
         """The rules of scoring, as `policies_named` takes them."""
-        return {name: getattr(self, name) for name in (*(setting.name for setting in POLICIES), "rel", "clusters")}
+        further = ("rel", "clusters", "checked", "machine_weight")
+        return {name: getattr(self, name) for name in (*(setting.name for setting in POLICIES), *further)}
 
     def check_formats(self) -> None:
         """Raise WrongCallError if a format is unknown."""
@@ -97,7 +108,7 @@ class FileOptions:
 
     def check_unused(self, problem: str, **others: object) -> None:
         """Raise WrongCallError with a message for the first option that is given, of `others` or of these."""
-        defaults = {setting.name: setting.default for setting in POLICIES}
+        defaults = {setting.name: setting.default for setting in POLICIES} | {"machine_weight": 1.0}
         for name, value in {**others, **vars(self)}.items():
             if value != defaults.get(name):
                 raise WrongCallError(f"--{name.replace('_', '-')} {problem}")
@@ -228,14 +239,11 @@ def evaluate(
     from scorer.board.reports.scores import ScoreReport, scores_in_form
     from scorer.lists.detection import run_tag
     from scorer.lists.slices import read_slices
-    from scorer.lists.solution import Solution, excluded
+    from scorer.lists.solution import excluded
     from scorer.measures import registry
-    from scorer.scoring.evaluation import Options
     from scorer.scoring.outcomes import split_masks
 
-    printed.check()
-    if options.clusters is not None and printed.significance is None:
-        raise WrongCallError("--clusters: decides about differences; add --significance LEVEL")
+    policies = _checked_policies(printed, options)
     if not submissions:
         raise WrongCallError(challenge_hint(solution) or "the following arguments are required: submission")
     check_standard_input(solution, *submissions)
@@ -246,7 +254,7 @@ def evaluate(
     best_by = printed.first_by(measures)
     options.check_formats()
     try:
-        graded = Solution.read(solution, options.solution_format)
+        graded, checked = _solutions(solution, options)
     except SolutionError as error:
         print_message(file_message(error, solution))
         return 1
@@ -255,6 +263,7 @@ def evaluate(
     slices = () if printed.slices is None else read_slices(printed.slices, graded.queries.to_pylist())
     settings = {
         **options.policies,
+        "checked": checked,
         "per_query": printed.per_query,
         "tie_bounds": printed.tie_bounds,
         "submission_format": options.submission_format,
@@ -275,7 +284,7 @@ def evaluate(
             printed.side_by_side,
             printed.significance,
             options.rel,
-            Options(**options.policies, exclude=options.exclude).policies(),
+            policies,
             row_names(paths, tags, printed.row_name),
             tags,
             [part.within(inside) for part in slices],
@@ -283,6 +292,31 @@ def evaluate(
         )
         print_result(scores_in_form(printed.form, report))
     return 1 if len(results) < len(submissions) else 0
+
+
+def _checked_policies(printed: _Printed, options: FileOptions) -> dict[str, str]:
+    """Return the policies as results have them. Raises WrongCallError for options that contradict each other."""
+    from scorer.scoring.evaluation import Options
+
+    printed.check()
+    if options.clusters is not None and printed.significance is None:
+        raise WrongCallError("--clusters: decides about differences; add --significance LEVEL")
+    if options.checked is not None and (printed.tie_bounds or printed.judged_bounds):
+        raise WrongCallError("--checked: corrects scores, so bounds of scores by one solution do not hold; remove them")
+    with wrong_call(kind=ValueError):
+        return Options(**options.policies, exclude=options.exclude).policies()
+
+
+def _solutions(path: str, options: FileOptions) -> tuple[Solution, Solution | None]:
+    """Read the solution and the checked queries. Raises SolutionError."""
+    from scorer.lists.solution import Solution
+
+    graded = Solution.read(path, options.solution_format)
+    if options.checked is None:
+        return graded, None
+    checked = Solution.read(options.checked, options.solution_format)
+    graded.with_checked(checked, shown(options.checked))  # raises their errors with their path
+    return graded, checked
 
 
 def _scored(
@@ -457,71 +491,6 @@ def _of_teams(names: list[str], folder: Path, track: str, measure: str | None, s
         basis = store.read(lambda view: Now.of(view, chosen).public.basis)
         queries = store.read(lambda view: view.queries(basis.solution).ids) if slices and basis else ()
     return tasks_of_slices(task, read_slices(slices, queries), queries) if slices else [task]
-
-
-SUBTOPICS = (
-    "An item has a subtopic if its grade for the subtopic is relevant. Subtopics without a relevant item do not count. "
-    "In a solution without subtopics, each query has one. Under ties=best and ties=worst, tied items are ordered by "
-    "their highest grade, which need not give the highest or the lowest score."
-)
-
-
-def measures(name: str | None = argument("the measure to explain; default: list all measures", "MEASURE")) -> None:
-    """List all measures, or explain one."""
-    from scorer.measures import KINDS, parse, registry
-
-    if name is None:
-        print_result(aligned([[kind.usage, kind.title, kind.summary] for kind in KINDS]))
-        return
-    with wrong_call():
-        try:
-            kinds = [registry.kind(name)]
-        except MeasureError:  # a measure with a cut-off and parameters, or a set
-            kinds = list(dict.fromkeys(measure.kind for measure in parse(name, cutoffs=[10])))
-    print_result("\n\n".join(map(_explained, kinds)))
-
-
-def remarks(kind: Kind) -> list[str]:
-    """Return how the scores of queries are aggregated, whether ties=expected is possible, and what subtopics are."""
-    ways = {"mean": "the mean", "sum": "the sum, not the mean", "geometric": "the geometric mean"}
-    called = f", called {kind.mean_name}" if kind.mean_name else ""
-    return [
-        f"Over the queries: {ways[kind.aggregation]}{called}.",
-        f"With ties=expected: {_expected(kind)}.",
-        *([SUBTOPICS] if kind.subtopics else []),
-    ]
-
-
-def _expected(kind: Kind) -> str:
-    unknown = "because no formula is known"
-    if kind.closed_form is False:
-        return f"refused, {unknown} for the mean over the orders of tied items"
-    text = "the mean over all orders of tied items"
-    cut = " where a challenge cuts lists at list_length"
-    for claim, where in ((kind.closed_form, ""), (kind.closed_form_when_cut, cut)):
-        if claim is not True:
-            settings = "" if claim is False else f" with {', '.join(f'{name}={claim[name]}' for name in claim)}"
-            text += f"; refused{settings}{where}, {unknown}"
-    return text
-
-
-def _explained(kind: Kind) -> str:
-    lines = [
-        f"{kind.usage}: {kind.title}",
-        kind.summary,
-        f"  {kind.formula}",
-        *(
-            f"  {parameter.name}: {parameter.about.description} ({parameter.allowed}; default {parameter.default})"
-            for parameter in kind.parameters
-        ),
-        kind.edge_cases,
-        *remarks(kind),
-        f"Source: {kind.source}",
-    ]
-    written = [*kind.aliases, *(f"{name} (without a cut-off)" for name in kind.whole_list_names)]
-    if written:
-        lines.append(f"Also written: {', '.join(written)}")
-    return "\n".join(lines)
 
 
 _FORMAT = "trec"

@@ -1,4 +1,4 @@
-"""The commands that show results: ``report``, ``leaderboard``, ``entries`` and ``phases``."""
+"""The commands that show and explain: ``report``, ``leaderboard``, ``entries``, ``phases`` and ``measures``."""
 
 from __future__ import annotations
 
@@ -26,14 +26,16 @@ from scorer.cli.parameters import (
     open_challenge,
     open_store,
     option,
+    wrong_call,
 )
-from scorer.errors import ScorerError, need_libraries, os_errors_as
+from scorer.errors import MeasureError, ScorerError, need_libraries, os_errors_as
 from scorer.files import is_standard_input, is_url, shown
 from scorer.options import REPORT_FORMS, ReportForm, RowName
-from scorer.wording import TABLES, csv_table, printable, quoted, text_table, utc_moment
+from scorer.wording import TABLES, aligned, csv_table, printable, quoted, text_table, utc_moment
 
 if TYPE_CHECKING:
     from scorer.board.board import Board
+    from scorer.measures import Kind
     from scorer.record.log import LogLine
     from scorer.scoring.analysis.analysis import Report, Settings
     from scorer.store.snapshot import Snapshot
@@ -347,3 +349,68 @@ def phases(
     for name, extension in extensions.items():
         before, after = map(utc_moment, (extension.before, extension.end))
         print_result(f"{name}: the phase {phase} ends at {after}, not at {before}; `scorer run` shows it")
+
+
+SUBTOPICS = (
+    "An item has a subtopic if its grade for the subtopic is relevant. Subtopics without a relevant item do not count. "
+    "In a solution without subtopics, each query has one. Under ties=best and ties=worst, tied items are ordered by "
+    "their highest grade, which need not give the highest or the lowest score."
+)
+
+
+def measures(name: str | None = argument("the measure to explain; default: list all measures", "MEASURE")) -> None:
+    """List all measures, or explain one."""
+    from scorer.measures import KINDS, parse, registry
+
+    if name is None:
+        print_result(aligned([[kind.usage, kind.title, kind.summary] for kind in KINDS]))
+        return
+    with wrong_call():
+        try:
+            kinds = [registry.kind(name)]
+        except MeasureError:  # a measure with a cut-off and parameters, or a set
+            kinds = list(dict.fromkeys(measure.kind for measure in parse(name, cutoffs=[10])))
+    print_result("\n\n".join(map(_explained, kinds)))
+
+
+def remarks(kind: Kind) -> list[str]:
+    """Return how the scores of queries are aggregated, whether ties=expected is possible, and what subtopics are."""
+    ways = {"mean": "the mean", "sum": "the sum, not the mean", "geometric": "the geometric mean"}
+    called = f", called {kind.mean_name}" if kind.mean_name else ""
+    return [
+        f"Over the queries: {ways[kind.aggregation]}{called}.",
+        f"With ties=expected: {_expected(kind)}.",
+        *([SUBTOPICS] if kind.subtopics else []),
+    ]
+
+
+def _expected(kind: Kind) -> str:
+    unknown = "because no formula is known"
+    if kind.closed_form is False:
+        return f"refused, {unknown} for the mean over the orders of tied items"
+    text = "the mean over all orders of tied items"
+    cut = " where a challenge cuts lists at list_length"
+    for claim, where in ((kind.closed_form, ""), (kind.closed_form_when_cut, cut)):
+        if claim is not True:
+            settings = "" if claim is False else f" with {', '.join(f'{name}={claim[name]}' for name in claim)}"
+            text += f"; refused{settings}{where}, {unknown}"
+    return text
+
+
+def _explained(kind: Kind) -> str:
+    lines = [
+        f"{kind.usage}: {kind.title}",
+        kind.summary,
+        f"  {kind.formula}",
+        *(
+            f"  {parameter.name}: {parameter.about.description} ({parameter.allowed}; default {parameter.default})"
+            for parameter in kind.parameters
+        ),
+        kind.edge_cases,
+        *remarks(kind),
+        f"Source: {kind.source}",
+    ]
+    written = [*kind.aliases, *(f"{name} (without a cut-off)" for name in kind.whole_list_names)]
+    if written:
+        lines.append(f"Also written: {', '.join(written)}")
+    return "\n".join(lines)

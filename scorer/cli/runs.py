@@ -69,6 +69,8 @@ def agree(
         check_several(runs, "run")
     elif measure is not None:
         raise WrongCallError("--measure ranks runs; name two or more after the solutions")
+    if options.checked is not None:
+        raise WrongCallError("--checked: corrects scores; name its file as one of the two solutions")
     check_standard_input(first, second, *runs)
     options.check_formats()
     submissions = paths_by_name(runs, row_name, options.submission_format)

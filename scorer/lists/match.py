@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Fact, Findings, Problem
-from scorer.limits import MB, OWN_FILES, Limits
+from scorer.limits import OWN_FILES, Limits
 from scorer.lists import NO_QUERY_KNOWN, SCORES_NOTHING, Counts
 from scorer.lists.ranked_lists import BY_GRADE, FoundItems, RankedDicts, RankedLists, find
-from scorer.lists.reading.arrow import coded, fingerprints, plain_spelling, run_starts, take, texts
+from scorer.lists.reading.arrow import coded, plain_spelling, take, texts
 from scorer.lists.reading.blocks import Block, LimitError, Ranked
 from scorer.lists.solution import UNKNOWN, Solution, codes, first_rows, is_excluded, is_plain, report_repeated
 from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched, Tied, ranges
@@ -77,76 +74,6 @@ def read_batches(
         if items > limits.items:
             raise LimitError(limits, "items", f"the lists have {items:,} items or more")
         yield batch
-
-
-PARTITION_BYTES = 16 << 20
-"""The bytes of a file with scattered lists that are matched at a time."""
-
-MAX_PARTITIONS = 256
-"""Each partition is an open file while the lists are collected."""
-
-
-class TemporarySpaceError(Exception):
-    """The rows take more temporary disk space than is allowed."""
-
-
-def whole_lists(batches: Iterable[Ranked]) -> Iterator[list[Ranked]]:
-    """The batches in parts that hold whole lists, if the rows of each query are adjacent."""
-    coming = iter(batches)
-    part: list[Ranked] = []
-    batch = next(coming, None)
-    while batch is not None:
-        following = next(coming, None)
-        rows = len(batch.query)
-        start = rows if following is None or not rows else int(run_starts(batch.query)[-1])
-        if part and rows and part[-1].query[-1].as_py() != batch.query[0].as_py():
-            yield part
-            part = []
-        if start:
-            yield [*part, batch.part(0, start)]
-            part = []
-        if start < rows:
-            part.append(batch.part(start, rows))
-        batch = following
-    if part:
-        yield part
-
-
-def partitions_for(size: int) -> int:
-    """The number of partitions for files of `size` bytes together, so that one partition at a time fits into memory."""
-    return min(size // PARTITION_BYTES + 1, MAX_PARTITIONS)
-
-
-def by_query(
-    batches: Iterable[Ranked], partitions: int, temporary_mb: int = OWN_FILES.temporary_mb
-) -> Iterator[list[Ranked]]:
-    """The batches' rows in partitions on disk; all rows of a query are in one of them.
-
-    Memory holds one batch, then one partition, at a time. The rows of a partition are in the order of the file. Raises
-    TemporarySpaceError where the rows take more than `temporary_mb` MB, and OSError where they cannot be written.
-    """
-    from scorer.files.writing import temporary_folder  # noqa: PLC0415 (few files need it)
-
-    with temporary_folder() as folder:
-        files = [folder / str(number) for number in range(partitions)]
-        with ExitStack() as stack:
-            streams = [stack.enter_context(file.open("wb")) for file in files]
-            for batch in batches:
-                partition = (fingerprints(batch.query) % np.uint64(partitions)).astype(np.int64)
-                for number in np.unique(partition).tolist():
-                    pickle.dump(batch.where(partition == number), streams[number])
-                if sum(stream.tell() for stream in streams) > temporary_mb * MB:
-                    raise TemporarySpaceError
-        for file in files:
-            if part := list(_read(file)):
-                yield part
-            file.unlink()
-
-
-def _read(file: Path) -> Iterator[Ranked]:
-    with file.open("rb") as stream:
-        while stream.peek(1):
-            yield pickle.load(stream)  # noqa: S301 (written above, in a folder that only this process uses)
 
 
 class ScatteredError(Exception):
@@ -213,6 +140,10 @@ def match(
     few_known = check_items(seen.members, in_solution, items, possible, notes)
     notes.extend(found_notes)
     matched = _matched(seen.joined(), solution.ideal, retrieved, seen.answered, ties, tie_bounds, list_length)
+    if solution.checked is not None:
+        found, ideal, of = seen.joined(again=True), solution.checked.ideal, solution.checked_queries
+        again = _matched(found, ideal, retrieved[of], seen.answered[of], ties, False, list_length)
+        matched = replace(matched, checked=again)
     counts = Counts(
         queries=queries,
         answered=int(seen.answered.sum()),
@@ -267,6 +198,8 @@ class _Part:
     """As `short_lists` returns them."""
     excluded: int = 0
     """The number of items that were removed."""
+    found_again: FoundItems | None = None
+    """Those that the second solution has, by its queries; None without one."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -296,8 +229,9 @@ class _Matches:
         self.parts.append(part)
         self.members.add(part.members)
 
-    def joined(self) -> FoundItems:
-        every = [part.found for part in self.parts]
+    def joined(self, *, again: bool = False) -> FoundItems:
+        """All items that were found; with `again`, those that the second solution has."""
+        every = [found for part in self.parts if (found := part.found_again if again else part.found) is not None]
         if len(every) == 1:
             return every[0]
         nothing = np.zeros(0, dtype=np.int64)
@@ -331,8 +265,11 @@ def _match_part(
     _note_unknown(names, line[unknown], notes)
     found, repeated = find(lists, solution, number, list_length, ties, notes, with_groups=with_groups)
     members = Membership.of(lists, solution, number, found, list_length)
-    short = short_lists(lists, line, list_length)
-    return _Part(number, names, lists.length, found, repeated, members, problems, notes, short, removed)
+    short, again = short_lists(lists, line, list_length), None
+    if solution.checked is not None:
+        of_checked = solution.checked.query_codes(lists.queries)
+        again, _ = find(lists, solution.checked, of_checked, list_length, ties, Findings(), with_groups=with_groups)
+    return _Part(number, names, lists.length, found, repeated, members, problems, notes, short, removed, again)
 
 
 def _match_dicts(lists: RankedDicts, *, ties: Ties, with_groups: bool) -> _Part:

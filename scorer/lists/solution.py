@@ -367,6 +367,10 @@ class Solution:
     """Where the subtopics are from, if that is a column called iteration."""
     excluded: Excluded | None = None
     """The items that are removed from lists before ranks are assigned; None: none are."""
+    checked: Solution | None = None
+    """A second solution, by people, for some of the queries; None without one."""
+    checked_queries: Ints = np.zeros(0, dtype=np.int64)
+    """The numbers of the queries that it has, in its order."""
     read_as: str = ""
     """The layout of its file, for people; empty where columns have names, and without a file."""
     rows: Sequence[Graded] | None = ()
@@ -608,6 +612,25 @@ class Solution:
 
     def with_parts(self, **parts: Any) -> Solution:
         return Solution(**{**vars(self), **parts})
+
+    def with_checked(self, checked: Solution, where: str, flagged: Bools | None = None) -> Solution:
+        """The same solution with a second one for some of its queries, from a file called `where`.
+
+        Raises SolutionError for other queries, and where a stage, by these flags or those of the solution, has none.
+        """
+        findings, numbers = Findings(), self.query_codes(checked.queries)
+        if unknown := (numbers == UNKNOWN).nonzero()[0].tolist():
+            names, first = counted(len(unknown), "query is", "queries are"), checked.queries[unknown[0]].as_py()
+            findings.add(0, f"{names} not in the solution, such as {quoted(first)}; remove them")
+        elif (checked.ideal.subtopics is None) != (self.ideal.subtopics is None):
+            findings.add(0, "only one of this file and the solution has subtopics; give both or none")
+        flags = self.flagged if flagged is None else flagged
+        for stage, name in ((flags, "the preliminary queries"), (~flags, "the other queries")):
+            if not findings and stage.any() and not stage[numbers].any():
+                findings.add(0, f"has none of {name}; judge a random part of these, too")
+        if findings:
+            raise SolutionError(where, findings)
+        return self.with_parts(checked=checked, checked_queries=numbers)
 
     def with_candidates(self, items: pa.StringArray | Iterable[str]) -> Solution:
         """The same solution with a public list of candidate items."""

@@ -202,8 +202,7 @@ def _tracks(view: Snapshot, tracks: Sequence[Track], last: Commitment) -> Iterat
             track.name,
             CommittedTrack(
                 key_sha256=recorded.key_sha256,
-                solution=recorded.basis.solution,
-                items=recorded.items,
+                **recorded.files,
                 rules=dict(rules_of_settings(recorded.settings or {})),
                 phases=[phase.recorded() for phase in plan.all],
                 rescheduled=sorted({index for index in changed if index > last.index}),

@@ -17,13 +17,14 @@ from itertools import chain
 
 import numpy as np
 
+from scorer.errors import ChallengeError
 from scorer.files import code_digest
 from scorer.live.entry import Answer, SubmissionState
 from scorer.measures.matched import Bools, Floats
 from scorer.rules.split import share_text
 from scorer.rules.tables import sentences
 from scorer.scoring.outcomes import QueryMask
-from scorer.settings.tracks import Track, check_ladder
+from scorer.settings.tracks import Track
 from scorer.store.events import Basis
 from scorer.store.snapshot import Cache, Snapshot, cache_key
 
@@ -141,6 +142,21 @@ def _folded(track: Track, sequence: Sequence[str], scores: Mapping[str, Floats])
     check_ladder(track, len(scores[sequence[0]]))
     ladder = Ladder(float(track.ladder_step))
     return json.dumps([ladder.look(scores[digest]) for digest in sequence])
+
+
+LADDER_QUERIES = 2
+"""How many preliminary queries the Ladder needs: with one, it shows the score of a single query."""
+
+
+def check_ladder(track: Track, queries: int) -> None:
+    """Raise ChallengeError if a phase uses the Ladder, and there are too few preliminary queries for it."""
+    for position, phase in enumerate(track.phases):
+        if phase.shows == "ladder" and queries < LADDER_QUERIES:
+            raise ChallengeError(
+                f'tracks.{track.name}.phases[{position}].shows: found "ladder", which needs at least {LADDER_QUERIES} '
+                f"preliminary queries with a defined {track.primary_measure}; found {queries}; flag queries in the "
+                'solution, set split = {preliminary = 0.2}, or set shows = "score"'
+            )
 
 
 def ladder_rules(track: Track) -> tuple[str, ...]:

@@ -201,7 +201,8 @@ class Now:
         lists = self.recorded.items, self.recorded.excluded
         if not self.are_rules_fixed:
             lists = list_digest(self.declared.items_path), list_digest(public_lists(self.declared).get("exclude"))
-        return Basis.of(self.recorded.basis.solution, Rules.of(self.rules, *lists), split_of(self.rules))
+        rules = Rules.of(self.rules, *lists, self.recorded.checked)
+        return Basis.of(self.recorded.basis.solution, rules, split_of(self.rules))
 
     @property
     def frozen_since(self) -> datetime | None:

@@ -23,11 +23,11 @@ from scorer.wording import counted, one_line
 RULES = (
     *("list_length", "cutoffs", "primary", "decimals", "missing", "exclude", "ties", "unjudged", "equal_ranks"),
     *("entry", "picks", "rows", "rows_per_team", "final", "trusted_times", "quota", "split", "clusters", "baselines"),
-    *("overall", "visibility", "solution_format", "submission_format"),
+    *("overall", "visibility", "solution_format", "submission_format", "machine_weight"),
 )
 """The keys of a track that decide scores, ranks, or which entries count. Once they are committed or a phase has
 started, a changed file does not change them: before the start another commitment does, afterwards an erratum. The bytes
-of the solution, of the list of candidate items and of that of excluded ones are rules, too."""
+of the solutions, of the list of candidate items and of that of excluded ones are rules, too."""
 
 
 def recorded_settings(track: Track, excluded: str | None = None) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def committed_content(basis: BasisBody, phases: object) -> dict[str, Any]:
     """What a commitment says about a track with this basis and these phases."""
     settings = basis.settings or {}
     rules, split = rules_of_settings(settings), rule_of(settings, "split")
-    return {"solution": basis.solution, "items": basis.items, "rules": rules, "phases": phases, "split": split}
+    return {**basis.files, "rules": rules, "phases": phases, "split": split}
 
 
 def is_committed(events: Sequence[Event], track: str) -> bool:
@@ -117,9 +117,9 @@ def rule_of(settings: Mapping[str, Any], name: str) -> Any:
 
 
 def file_changes(before: BasisBody, after: BasisBody) -> tuple[tuple[str, str | None, str | None], ...]:
-    """The files that differ between two bases: "solution" and "items", with the digest before and after."""
-    digests = (("solution", before.basis.solution, after.basis.solution), ("items", before.items, after.items))
-    return tuple((name, old, new) for name, old, new in digests if old != new)
+    """The files that differ between two bases, as `BasisBody.files`, with the digest before and after."""
+    old, new = before.files, after.files
+    return tuple((name, old.get(name), new.get(name)) for name in old | new if old.get(name) != new.get(name))
 
 
 def changes_in_words(before: BasisBody, after: BasisBody) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ def changes_in_words(before: BasisBody, after: BasisBody) -> tuple[str, ...]:
 
 
 def changed_names(before: BasisBody, after: BasisBody) -> tuple[str, ...]:
-    """What differs between two bases: names of rules, and "solution" and "items" for files."""
+    """What differs between two bases: names of rules, and those of files as `BasisBody.files` has them."""
     rules = (rule.name for rule in rule_changes(before, after))
     return (*rules, *(name for name, _, _ in file_changes(before, after)))
 

@@ -26,6 +26,7 @@ from scorer.measures.matched import (
     Declared,
     Floats,
     GivenValue,
+    JudgedItems,
     Matched,
     Parameter,
     ParameterValue,
@@ -285,7 +286,7 @@ class Measure:
             raise MeasureError(f"{self} is no mean over queries with one grade for each item, as ir_measures takes it")
 
         def scores(qrels: Any, run: Any) -> list[tuple[str, float]]:
-            queries, matched = Matched.of_columns(qrels, run)
+            queries, matched = matched_columns(qrels, run)
             return list(zip(queries, np.nan_to_num(self(matched)).tolist(), strict=True))
 
         return import_module("ir_measures").define(scores, str(self), support_cutoff=False)
@@ -429,3 +430,25 @@ def _checked(function: Callable[[Matched], Floats], name: str, matched: Matched)
             f"{matched.queries} queries"
         )
     return scores.astype(np.float64)
+
+
+def matched_columns(qrels: Any, run: Any) -> tuple[list[str], Matched]:
+    """Return the judged queries, and the match of the columns that ir_measures has; ties by descending id."""
+    graded: dict[str, dict[str, float]] = {}
+    for query, item, grade in zip(qrels["query_id"], qrels["doc_id"], qrels["relevance"], strict=True):
+        graded.setdefault(query, {})[item] = float(grade)
+    lists: dict[str, list[tuple[float, str]]] = {query: [] for query in graded}
+    for query, item, score in zip(run["query_id"], run["doc_id"], run["score"], strict=True):
+        lists.setdefault(query, []).append((score, item))
+    ideal_rows, rows = [], []
+    for number, (query, grades) in enumerate(graded.items()):
+        ideal_rows += [(number, grade) for grade in sorted(grades.values(), reverse=True)]
+        ranked = enumerate(sorted(lists[query], reverse=True), 1)
+        rows += [(number, rank, grades[item]) for rank, (_, item) in ranked if item in grades]
+    numbers, grade = np.array(ideal_rows, dtype=np.float64).reshape(-1, 2).T
+    ideal = JudgedItems.ideal(numbers.astype(np.int64), grade)
+    tie_ranks = dict(zip(ideal_rows, ideal.tie_rank.tolist(), strict=True))
+    tie_rank = np.array([tie_ranks[number, grade] for number, _, grade in rows], dtype=np.int64)
+    numbers, rank, grade = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+    found = JudgedItems(numbers.astype(np.int64), rank.astype(np.int64), grade, tie_rank)
+    return [*graded], Matched(found, ideal, np.array([len(lists[query]) for query in graded]))

@@ -299,28 +299,8 @@ class Matched:
     """[query]: whether the submission has a list, even an empty one; None where nobody needs to know."""
     extremes: tuple[Matched, Matched] | None = None
     """The same lists with every tie group in its worst and in its best order; None if not requested or without ties."""
-
-    @classmethod
-    def of_columns(cls, qrels: Any, run: Any) -> tuple[list[str], Matched]:
-        """Return the judged queries, and the match of the columns that ir_measures has; ties by descending id."""
-        graded: dict[str, dict[str, float]] = {}
-        for query, item, grade in zip(qrels["query_id"], qrels["doc_id"], qrels["relevance"], strict=True):
-            graded.setdefault(query, {})[item] = float(grade)
-        lists: dict[str, list[tuple[float, str]]] = {query: [] for query in graded}
-        for query, item, score in zip(run["query_id"], run["doc_id"], run["score"], strict=True):
-            lists.setdefault(query, []).append((score, item))
-        ideal_rows, rows = [], []
-        for number, (query, grades) in enumerate(graded.items()):
-            ideal_rows += [(number, grade) for grade in sorted(grades.values(), reverse=True)]
-            ranked = enumerate(sorted(lists[query], reverse=True), 1)
-            rows += [(number, rank, grades[item]) for rank, (_, item) in ranked if item in grades]
-        numbers, grade = np.array(ideal_rows, dtype=np.float64).reshape(-1, 2).T
-        ideal = JudgedItems.ideal(numbers.astype(np.int64), grade)
-        tie_ranks = dict(zip(ideal_rows, ideal.tie_rank.tolist(), strict=True))
-        tie_rank = np.array([tie_ranks[number, grade] for number, _, grade in rows], dtype=np.int64)
-        numbers, rank, grade = np.array(rows, dtype=np.float64).reshape(-1, 3).T
-        found = JudgedItems(numbers.astype(np.int64), rank.astype(np.int64), grade, tie_rank)
-        return [*graded], cls(found, ideal, np.array([len(lists[query]) for query in graded]))
+    checked: Matched | None = None
+    """The same lists by a second solution for some of the queries, which are numbered from 0; None without one."""
 
     @property
     def queries(self) -> int:
@@ -417,6 +397,7 @@ class Matched:
             retrieved=np.bincount(found.query, minlength=self.queries),
             answered=self.answered,
             extremes=None if self.extremes is None else (self.extremes[0].condensed(), self.extremes[1].condensed()),
+            checked=self.checked and self.checked.condensed(),
         )
 
 

@@ -79,7 +79,7 @@ def challenge_files(challenge: Challenge, moved: Portable, *, solutions: bool) -
     for track in challenge.tracks:
         files = {**public_lists(track), "key_file": track.key_path, "clusters": track.clusters_path}
         if solutions:
-            files |= {"solution": track.solution_path, "slices": track.slices_path}
+            files |= {**track.solution_paths, "slices": track.slices_path}
         for key, path in files.items():
             if isinstance(path, Path):
                 paths[moved.places[track.name, key]] = path
@@ -276,7 +276,7 @@ def _lines(view: Snapshot, table: str) -> Iterator[bytes]:
 def left_out(challenge: Challenge, *, solutions: bool, files: bool) -> Iterator[str]:
     """What a bundle does not have, because it stays behind a URL."""
     for track in challenge.tracks:
-        locations = public_lists(track) | ({"solution": track.solution_path} if solutions else {})
+        locations = public_lists(track) | (track.solution_paths if solutions else {})
         locations |= {"submissions": track.submissions_path} if files else {}
         for key, location in locations.items():
             if isinstance(location, Remote):
@@ -337,7 +337,7 @@ def _build(bundle: Bundle, built: Path, database: str | None, clock: Callable[[]
     """Make the challenge in an empty folder, and render its site; return notes on it."""
     settings, challenge = built / FILE, challenge_in(bundle, built)
     for track in challenge.tracks:
-        for path in (track.key_path, track.solution_path):
+        for path in (track.key_path, *track.solution_paths.values()):
             if isinstance(path, Path) and path.is_file():
                 path.chmod(PRIVATE)
     if database is not None:

@@ -265,7 +265,7 @@ def _named(settings: str) -> dict[str, str]:
     """The files that the settings name, by their keys."""
     paths: dict[str, str] = {}
     for name, table in tomllib.loads(settings)["tracks"].items():
-        files = {key: table[key] for key in ("solution", *LISTS) if names_file(key, table.get(key))}
+        files = {key: table[key] for key in ("solution", "checked", *LISTS) if names_file(key, table.get(key))}
         files |= {"clusters": table["clusters"]} if CLUSTER not in table.get("clusters", CLUSTER) else {}
         files |= {"split.key_file": table["split"].get("key_file", KEY_FILE)} if "split" in table else {}
         paths |= {f"tracks.{name}.{key}": normpath(place) for key, place in files.items()}

@@ -82,7 +82,8 @@ def _check(name: str, problems: Iterable[str]) -> Check:
 
 def _solution_problems(challenge: Challenge, store: Store) -> Iterator[str]:
     archive = store.archive(challenge.root)
-    wanted = {basis.solution: event for event, basis in bodies(store.read(lambda view: view.events()), BasisBody)}
+    bases = bodies(store.read(lambda view: view.events()), BasisBody)
+    wanted = {digest: event for event, basis in bases for digest in (basis.solution, basis.checked) if digest}
     for solution, event in sorted(wanted.items()):
         path = archive.path(solution)
         try:

@@ -239,7 +239,8 @@ class ChallengeRun:
     def _exposed(self) -> list[str]:
         """What to do about secrets and grades that any user of this machine can read: one line, or none."""
         file = self.store.database.file
-        solutions = [track.solution_path for track in self.tracks if isinstance(track.solution_path, Path)]
+        every = (path for track in self.tracks for path in track.solution_paths.values())
+        solutions = [path for path in every if isinstance(path, Path)]
         names = [shlex.quote(str(path)) for path in solutions if is_readable_by_others(path)]
         if file is not None and any(map(is_readable_by_others, file.parent.glob(f"{glob.escape(file.name)}*"))):
             names.append(f"{shlex.quote(str(file))}*")

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from scorer.errors import ChallengeError
+from scorer.live.ladder import check_ladder
 from scorer.live.now import Now
 from scorer.live.rules import is_committed
 from scorer.rules.phases import Extension, Phase, Phases, check_order, closing, duration_text, replace_end
 from scorer.rules.split import QuerySplit, check_split, make_key
-from scorer.settings.tracks import Challenge, Track, check_ladder, check_stage
+from scorer.settings.tracks import Challenge, Track, check_stage
 from scorer.store.events import Basis, StoredQueries
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store

@@ -137,7 +137,7 @@ def public_texts(view: Snapshot, challenge: Challenge, settings: str, proof: Pro
 def public_files(view: Snapshot, challenge: Challenge, places: Iterable[str]) -> set[str]:
     """The names of the members that are files: those of the settings, solutions, lists and submissions."""
     bases = [basis for _, basis in bodies(view.all_events, BasisBody)]
-    used = {digest for each in bases for digest in (each.basis.solution, each.items, each.excluded) if digest}
+    used = {digest for each in bases for digest in (*each.files.values(), each.excluded) if digest}
     submitted = present_digests(view) if challenge.publish_submissions else frozenset()
     files = {*(f"{CHALLENGE}{place}" for place in places), *(f"{SOLUTIONS}{digest}" for digest in used)}
     return files | {f"{SUBMISSIONS}{digest}" for digest in submitted}
@@ -148,7 +148,7 @@ def _files(challenge: Challenge, moved: Portable) -> tuple[dict[str, Content], M
     places = {key: place for key, place in moved.places.items() if key[1] not in ("submissions", "slices")}
     files = challenge_files(challenge, moved, solutions=True)
     for track in challenge.tracks:
-        named = {**public_lists(track), "solution": track.solution_path, "clusters": track.clusters_path}
+        named = {**public_lists(track), **track.solution_paths, "clusters": track.clusters_path}
         for key, path in named.items():
             if isinstance(path, Remote):
                 place = f"{OUTSIDE}/{track.name}/{key}/{path.name}"

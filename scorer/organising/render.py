@@ -227,6 +227,7 @@ def track_task(
     means = [rounded(aggregated(row, "mean"), track.shown_decimals) for row in scores]
     defined = np.atleast_1d(~np.isnan(scores).all(axis=0))
     ids = view.solution(basis.solution).query_ids
+    judges = scored.judges(ranked_by, kept)
     inside_ids = [query for query, is_inside in zip(ids, inside.tolist(), strict=True) if is_inside]
     left_out = int((~defined).sum())
     return Task(
@@ -240,6 +241,7 @@ def track_task(
         measure=ranked_by.mean_name,
         bounded=ranked_by.bounded,
         units=units_within(scored.units, np.flatnonzero(inside)[defined]),
+        judges=judges and judges.within(np.flatnonzero(inside)[defined]),
         words=_WORDS,
         notes=_notes(track.shown_split, left_out),
         kept=kept.within(ranked_by.full, number_of(np.flatnonzero(inside)[defined])),

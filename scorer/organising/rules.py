@@ -14,7 +14,7 @@ from scorer.limits import OWN_FILES, Limits
 from scorer.live.entries import Entries, entries
 from scorer.live.entry import track_digests
 from scorer.live.now import Now
-from scorer.live.rules import changed_names, list_digest, recorded_settings, rule_of, with_rules
+from scorer.live.rules import changed_names, file_changes, list_digest, recorded_settings, rule_of, with_rules
 from scorer.organising.phases import check_preliminary
 from scorer.record.log import encoded
 from scorer.scoring.outcomes import RENAMED_GENERATION, Rules, check_gains
@@ -42,6 +42,9 @@ class RuleSet:
     excluded_path: Location | None
     excluded_digest: str | None
     """SHA-256 of the list of excluded items; None without one."""
+    checked_path: Location | None
+    checked_digest: str | None
+    """SHA-256 of the second solution; None without one."""
     archive: Archive
     """Has the bytes of the files that rules were recorded with."""
 
@@ -51,7 +54,10 @@ class RuleSet:
         track = Now.of(view, track).declared
         items, excluded = track.items_path, public_lists(track).get("exclude")
         lists = items, list_digest(items), excluded, list_digest(excluded)
-        return cls(track, track.solution_path, _digest_of_solution(track), *lists, store.archive(track.root))
+        checked = track.checked_path
+        solutions = checked, None if checked is None else _digest_of_solution(checked)
+        own = track.solution_path, _digest_of_solution(track.solution_path)
+        return cls(track, *own, *lists, *solutions, store.archive(track.root))
 
     def by(self, recorded: BasisBody) -> RuleSet:
         """The rules of a recorded basis, with the bytes that were archived then; the track decides what is no rule."""
@@ -59,7 +65,8 @@ class RuleSet:
         items = None if recorded.items is None else archive.path(recorded.items)
         excluded = None if recorded.excluded is None else archive.path(recorded.excluded)
         lists = items, recorded.items, excluded, recorded.excluded
-        return RuleSet(with_rules(self.track, recorded), archive.path(solution), solution, *lists, archive)
+        checked = None if recorded.checked is None else archive.path(recorded.checked), recorded.checked
+        return RuleSet(with_rules(self.track, recorded), archive.path(solution), solution, *lists, *checked, archive)
 
     def in_force(self, view: Snapshot) -> RuleSet:
         """What entries are scored by: these rules, until a commitment or the start of a phase has fixed others."""
@@ -68,7 +75,7 @@ class RuleSet:
 
     @cached_property
     def rules(self) -> Rules:
-        return Rules.of(self.track, self.items_digest, self.excluded_digest)
+        return Rules.of(self.track, self.items_digest, self.excluded_digest, self.checked_digest)
 
     @cached_property
     def basis(self) -> Basis:
@@ -96,6 +103,10 @@ class RuleSet:
             solution = solution.with_parts(iterations=NO_ITERATIONS)
         check_gains(solution, self.rules.measures, str(self.solution_path))
         solution = solution.with_parts(excluded=excluded(self.excluded_path or self.track.exclude, limits))
+        if self.checked_path is not None:
+            checked = Solution.of_file(self.checked_path, self.track.solution_format, self.checked_digest, limits)
+            check_gains(checked, self.rules.measures, str(self.checked_path))
+            solution = solution.with_checked(checked, str(self.checked_path))
         return solution if self.items_path is None else solution.with_candidates(read_ids(self.items_path, limits))
 
     def checked_solution(self) -> Solution:
@@ -106,8 +117,12 @@ class RuleSet:
         solution = self.read_solution()
         self._compare_queries(solution)
         check_preliminary(self.track, self.basis, queries_of(solution))
+        if solution.checked is not None:
+            flagged = self.basis.flags(queries_of(solution))
+            solution.with_checked(solution.checked, str(self.checked_path), flagged)
         self.archive.add(self.solution_path, self.solution_digest)
-        for path, sha256 in ((self.items_path, self.items_digest), (self.excluded_path, self.excluded_digest)):
+        items, excluded = (self.items_path, self.items_digest), (self.excluded_path, self.excluded_digest)
+        for path, sha256 in (items, excluded, (self.checked_path, self.checked_digest)):
             if path is not None and sha256 is not None:
                 self.archive.add(path, sha256)
         return solution
@@ -116,11 +131,14 @@ class RuleSet:
         """Store the solution, as `read_solution` returns it; return its queries."""
         queries = queries_of(solution)
         store.store_solution(self.solution_digest, queries.ids, queries.flagged, solution.ideal)
+        if solution.checked is not None and self.checked_digest is not None:
+            checked = queries_of(solution.checked)
+            store.store_solution(self.checked_digest, checked.ids, checked.flagged, solution.checked.ideal)
         return queries
 
     def is_stored(self, view: Snapshot) -> bool:
         """Whether a run has stored the solution, so that arrivals can be scored."""
-        return self.solution_digest in view.solution_digests()
+        return {self.solution_digest, self.checked_digest or self.solution_digest} <= {*view.solution_digests()}
 
     def missing_means(self, view: Snapshot) -> list[tuple[str, Means]]:
         """The means by these rules that the results of the track lack, for `Store.store_means`."""
@@ -164,7 +182,7 @@ class RuleSet:
         return changed_names(self.recorded, other.recorded)
 
 
-ABOUT_FILES = frozenset({"description", "solution", "queries", "items", "submissions"})
+ABOUT_FILES = frozenset({"description", "solution", "checked", "queries", "items", "submissions"})
 """Recorded settings that say where something is, or are texts: they decide nothing."""
 
 
@@ -180,19 +198,18 @@ def differing_settings(rules: RuleSet, recorded: BasisBody) -> list[str]:
         for name in sorted((both[0].keys() | both[1].keys()) - ABOUT_FILES)
         if len({encoded({"": rule_of({name: defaults.get(name)} | each, name)}) for each in both}) > 1
     ]
-    names += ["solution"] if rules.solution_digest != recorded.basis.solution else []
-    return names + (["items"] if rules.items_digest != recorded.items else [])
+    return names + [name for name, _, _ in file_changes(recorded, rules.recorded)]
 
 
-def _digest_of_solution(track: Track) -> str:
+def _digest_of_solution(path: Location) -> str:
     findings = Findings()
     try:
-        if is_regular(track.solution_path):
-            return digest(track.solution_path)
-        findings.add(0, "not a regular file" if track.solution_path.exists() else "no such file")
+        if is_regular(path):
+            return digest(path)
+        findings.add(0, "not a regular file" if path.exists() else "no such file")
     except OSError as error:
         findings.add(0, f"cannot be read: {error.strerror}")
-    raise SolutionError(str(track.solution_path), findings)
+    raise SolutionError(str(path), findings)
 
 
 def queries_of(solution: Solution) -> StoredQueries:

@@ -139,7 +139,9 @@ def _outdated(view: Snapshot, track: Track) -> str:
     """What to do if the solution has changed since the track was scored; empty if it has not."""
     now = Now.of(view, track)
     try:
-        if now.are_rules_fixed or now.recorded is None or digest(track.solution_path) == now.recorded.basis.solution:
+        if now.are_rules_fixed or now.recorded is None:
+            return ""
+        if all(digest(path) == now.recorded.files.get(key) for key, path in track.solution_paths.items()):
             return ""
     except OSError:
         return ""  # a site may be rendered without the solutions
@@ -222,7 +224,7 @@ def plan(
         limits,
         before.entries.present_files,
         {} if verify_files else before.scanned_files,
-        {by_files.solution_digest, rules.solution_digest, *rules.archive.digests()},
+        {by_files.solution_digest, rules.solution_digest, by_files.checked_digest or "", *rules.archive.digests()},
         staying=lambda: before.staying_files,
         delivered=before.entries.delivered_files,
         confirmed=confirm_withdrawals,

@@ -472,8 +472,8 @@ class Arrivals:
     store: Store
     followed: Followed
     executor: Executor | None
-    _solutions: dict[tuple[str, str, str | None], Solution] = field(default_factory=dict)
-    """By track, digest, and digest of the candidate items."""
+    _solutions: dict[tuple[str | None, ...], Solution] = field(default_factory=dict)
+    """By track, and the digests of both solutions and of the candidate items."""
 
     def scored(
         self, challenge: Challenge, track: Track, teams: Collection[str], go_on: GoOn
@@ -509,7 +509,7 @@ class Arrivals:
         yield from score_queue(self.store, rules, others, first, sources, solution, self.executor, go_on)
 
     def _solution(self, rules: RuleSet) -> Solution:
-        key = rules.track.name, rules.solution_digest, rules.items_digest
+        key = rules.track.name, rules.solution_digest, rules.checked_digest, rules.items_digest
         if key not in self._solutions:
             self._solutions = {other: kept for other, kept in self._solutions.items() if other[0] != key[0]}
             self._solutions[key] = rules.read_solution()

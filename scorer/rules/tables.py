@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from urllib.parse import SplitResult, urlsplit
@@ -109,6 +111,23 @@ def valid(is_valid: Callable[[str], object], wrong: str) -> AfterValidator:
         return text
 
     return AfterValidator(check)
+
+
+def _weight(value: object) -> Decimal:
+    """A number of challenge.toml, or the text of one in the record."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,18})?", value):
+        value = Decimal(value)
+    if isinstance(value, bool) or not isinstance(value, int | Decimal) or not 0 <= value <= 10:
+        raise ValueError("is not a number from 0 to 10")
+    if len(f"{Decimal(value):f}") > 20:
+        raise ValueError("has more than 18 decimals")
+    return Decimal(value)
+
+
+Weight = Annotated[
+    Decimal, BeforeValidator(_weight), PlainSerializer(lambda weight: f"{weight.normalize():f}", when_used="json")
+]
+"""Exact, as it was written."""
 
 
 def located_in(root: Path, path: str) -> Location:

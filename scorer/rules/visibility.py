@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal, get_args
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
@@ -105,3 +105,17 @@ def visibility_rules(visibility: Visibility | None) -> tuple[str, ...]:
     if names and names.everyone != "now":
         rules.append("".join(sentences("visible", "pseudonyms", *(["until"] if names.everyone != "never" else []))))
     return tuple(rules)
+
+
+def visibility_errors(visibility: Visibility, tracks: Sequence[Any]) -> Iterator[str]:
+    """What contradicts other rows, or the tracks of the challenge, a clause for each error."""
+    own, shown = visibility.moment("score", "team"), visibility.moment("score", "everyone")
+    if visibility.rank and visibility.rank.everyone != shown:
+        yield f'shows ranks to everyone at another moment than scores ("{shown}"), and a board has both or none'
+    if visibility.rank and MOMENTS.index(visibility.rank.team) < MOMENTS.index(own):
+        yield f'shows a team its rank ("{visibility.rank.team}") before its score ("{own}")'
+    rows = [row for name in Visibility.model_fields if (row := getattr(visibility, name))]
+    waits = any({row.team, row.everyone} & {"close", "final", "reveal"} for row in rows)
+    for track in tracks:
+        if not track.phases and track.stage is None and waits:
+            yield f"waits for an end that {track.name} lacks: add phases, or with preliminary queries a stage"

@@ -18,20 +18,19 @@ import pyarrow as pa
 from scorer.errors import Findings, FusionError, Problem, ScorerError, SubmissionError
 from scorer.files import is_regular, regular_size, shown
 from scorer.lists.detection import opened
-from scorer.lists.match import (
-    AHEAD,
-    ScatteredError,
-    TemporarySpaceError,
-    by_query,
-    ordered,
-    partitions_for,
-    read_batches,
-    whole_lists,
-)
+from scorer.lists.match import AHEAD, ScatteredError, ordered, read_batches
 from scorer.lists.ranked_lists import RankedLists
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import coded, fingerprints, id_order, one_array, take, texts
-from scorer.lists.reading.blocks import BLOCK, Ranked, UnreadableError
+from scorer.lists.reading.blocks import (
+    BLOCK,
+    Ranked,
+    TemporarySpaceError,
+    UnreadableError,
+    by_query,
+    partitions_for,
+    whole_lists,
+)
 from scorer.lists.solution import Source, report_repeated
 from scorer.measures.matched import Bools, Floats, Ints, ranges
 from scorer.scoring.submission import Parted

@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, wraps
-from numbers import Number, Real
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, get_args, overload
 
@@ -23,6 +23,7 @@ from scorer.lists.ranked_lists import Order, RankedDicts
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import take
 from scorer.lists.reading.blocks import UnreadableError
+from scorer.lists.reading.memory import Several, several
 from scorer.lists.slices import ClusterSource, Slice, SliceSource, read_clusters, read_slices
 from scorer.lists.solution import Exclude, Solution, Source, excluded
 from scorer.measures import DEFAULT_MEASURES, Measure, parse, registry
@@ -42,67 +43,14 @@ from scorer.options import (
     Unjudged,
 )
 from scorer.scoring.outcomes import Failed, Outcome, Rejected, Rules, Scored, aggregated_rows, check_gains
+from scorer.scoring.statistics.judges import JudgeCorrection, TwoJudges
 from scorer.scoring.statistics.units import units_of, units_within
 from scorer.scoring.submission import score, score_parts
 from scorer.scoring.unjudged import mean_bounds
-from scorer.wording import SCORE_DECIMALS, Tabular, counted, quoted, suggestion
+from scorer.wording import SCORE_DECIMALS, Tabular, counted, suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-class Several(dict[str, Source]):
-    """Submissions by name. Raises ValueError without a submission, or where a name is not text."""
-
-    def __init__(self, submissions: Mapping[str, Source]) -> None:
-        if not isinstance(submissions, Mapping):
-            raise ValueError(  # noqa: TRY004 (all wrong calls raise ValueError)
-                f"found a {type(submissions).__name__}; expected a dict of submissions by name, as in "
-                '{"a": "a.run", "b": "b.run"}'
-            )
-        for name in submissions:
-            if not isinstance(name, str):
-                raise ValueError(  # noqa: TRY004
-                    f"found {quoted(repr(name))} as the name of a submission; expected text, as in {str(name)!r}"
-                )
-        super().__init__(submissions)
-
-
-def several(source: Source) -> Several | None:
-    """Return the submissions by name; None for one submission.
-
-    The first value of a dict that has elements decides. Paths, tables, rows and dicts by query are whole submissions;
-    items in order, and dicts item -> run score, are lists of one query. Raises ValueError where the name of a
-    submission is not text.
-    """
-    if isinstance(source, Several):
-        return source
-    if not isinstance(source, dict | Mapping):
-        return None
-    whole = next((whole for whole in map(_is_whole, source.values()) if whole is not None), False)
-    return Several(source) if whole and not memory.is_of_columns(source) else None
-
-
-def _is_whole(value: Any) -> bool | None:
-    """Whether a value of a dict is a whole submission; False for a list of one query; None if it can be either.
-
-    The types of the value and of its first element decide.
-    """
-    if isinstance(value, str):  # a path
-        return True
-    if not isinstance(value, dict):
-        if _is_plain(value):  # reported where it is read
-            return None
-        if not isinstance(value, Mapping | Sequence | Set | np.ndarray):
-            return True
-    element = next(iter(value.values() if isinstance(value, Mapping) else value), None)
-    return not (isinstance(element, str) or _is_plain(element)) if len(value) else None
-
-
-def _is_plain(value: object) -> bool:
-    """Whether a value is a number, as of `decimal` or an array without dimensions, bytes or None."""
-    is_number = isinstance(value, float | Number | bytes | np.generic) or getattr(value, "ndim", 1) == 0
-    return value is None or (is_number and not isinstance(value, np.void))
 
 
 Form = Literal["wide", "long"]
@@ -119,6 +67,8 @@ class Keywords(TypedDict, total=False):
     unjudged: Unjudged
     exclude: Exclude | None
     clusters: ClusterSource | None
+    checked: Source | Solution | None
+    machine_weight: float
     rel: float | None
     solution_format: str | None
     submission_format: str | None
@@ -135,6 +85,8 @@ class Options:
     unjudged: Unjudged = "nonrelevant"
     exclude: Exclude | None = None
     clusters: ClusterSource | None = None
+    checked: Source | Solution | None = None
+    machine_weight: float = 1.0
     rel: float | None = None
     solution_format: str | None = None
     submission_format: str | None = None
@@ -149,11 +101,24 @@ class Options:
         if rel is not None and not (isinstance(rel, Real) and math.isfinite(rel)):
             raise ValueError(f"rel is a finite number; found {self.rel!r}")
         policies["rel"] = "positive" if self.rel is None else shortest(float(self.rel))
-        for name in ("exclude", "clusters"):
+        for name in ("exclude", "clusters", "checked"):
             value = getattr(self, name)
             if value is not None:
                 policies[name] = shown(value) if isinstance(value, str | os.PathLike) else "by query"
+        if self.checked is not None:
+            policies["machine_weight"] = shortest(float(check_weight(self.machine_weight)))
+            if self.missing == "skip":
+                raise ValueError('missing="skip" leaves out other queries for each submission; checked needs the same')
+        elif self.machine_weight != 1:
+            raise ValueError("machine_weight is for scores by two judges; expected checked, too")
         return policies
+
+
+def check_weight(weight: object) -> float:
+    """Return the weight of a machine's scores. Raises ValueError where it is not a finite number of 0 or more."""
+    if not (isinstance(weight, Real) and 0 <= float(weight) < math.inf):
+        raise ValueError(f"machine_weight is a number of 0 or more; found {weight!r}")
+    return float(weight)
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -218,7 +183,8 @@ class Evaluation(Tabular, Mapping[str, float]):
         self._rows: dict[Any, int] = request.rows
         self._means: list[float] = scored.means(request.options.split).tolist()
         self._bounds = scored.bounds(request.options.split)
-        self._scored, self._scores = scored, scored.scores
+        self._scored, self._judges = scored, scored.judges
+        self._scores = scored.scores if scored.judges is None else scored.judges.machine
         self._queries, self._per_query, self._units = graded.queries, per_query, units
         self.counts, self.notes = scored.counts, scored.notes
         for note in filter(None, (excluded_note(graded), graded.iterations.note(request.names.values()))):
@@ -259,7 +225,25 @@ class Evaluation(Tabular, Mapping[str, float]):
         """For each measure with known bounds, the lowest and the highest mean that unjudged items allow: any, or those
         of the list.
         """
+        if self._judges is not None:
+            return {}
         return mean_bounds(self._request.names, self._scored.matched, self._request.rules, self._inside, reach)
+
+    def judges(self, names: Sequence[str]) -> TwoJudges | None:
+        """The scores on these measures by both judges, for the queries of the split; None without `checked`."""
+        rows = np.array([self._rows[name] for name in names])
+        return self._judges and self._judges.rows(rows).within(self._inside)
+
+    def scores_of(self, name: str) -> Floats:
+        """[query of the split]: the scores whose mean is that of a measure; with `checked`, they are by both judges."""
+        judges = self.judges([name])
+        values = self._scores[self._rows[name], self._inside][np.newaxis] if judges is None else judges.values
+        return np.asarray(values[0], dtype=np.float64)
+
+    def corrections(self) -> dict[str, JudgeCorrection] | None:
+        """For each measure, what people who judged some of the queries changed of its mean; None without `checked`."""
+        judges = self.judges(list(self._rows))
+        return None if judges is None else dict(zip(self._rows, judges.corrections(self.units), strict=True))
 
     def intervals(self) -> dict[str, tuple[float, float]]:
         """For each measure that is a mean, the ends of its 95 % interval, as boards have it; NaN where undefined."""
@@ -270,7 +254,12 @@ class Evaluation(Tabular, Mapping[str, float]):
             defined = self._inside & ~np.isnan(self._scores[self._rows[name]])
             scores = self._scores[self._rows[name], defined][np.newaxis]
             if measure.kind.aggregation == "mean" and scores.size:
-                found = resampling.shown_intervals(scores, units_within(self._units, defined), measure.bounded)
+                units = units_within(self._units, defined)
+                if self._judges is not None:
+                    judges = self._judges.rows(np.array([self._rows[name]])).within(defined)
+                    found = judges.intervals(units)
+                else:
+                    found = resampling.shown_intervals(scores, units, measure.bounded)
                 ends[name] = float(found[0, 0]), float(found[0, 1])
         return ends
 
@@ -294,7 +283,7 @@ class Evaluation(Tabular, Mapping[str, float]):
         return self.to_frame("wide") if self._per_query else None
 
     def by_query(self) -> dict[str, dict[str, float]]:
-        """Query -> measure -> score, NaN where undefined, in the solution's order."""
+        """Query -> measure -> score, NaN where undefined, in the solution's order; with `checked`, by the solution."""
         inside = np.flatnonzero(self._inside)
         columns = {name: self._scores[row, inside].tolist() for name, row in self._rows.items()}
         ids = take(self._queries, inside).to_pylist()
@@ -304,8 +293,12 @@ class Evaluation(Tabular, Mapping[str, float]):
         """Label -> measure -> mean over the queries of the split with this label; `slices`: a file, or label -> ids."""
         if isinstance(slices, str | os.PathLike | Mapping):
             slices = read_slices(slices, self._queries.to_pylist())
-        masked = {part.label: self._scores[:, part.inside & self._inside] for part in slices}
-        means = {label: aggregated_rows(self._request.rules.measures, scores) for label, scores in masked.items()}
+        measures, judges = self._request.rules.measures, self._judges
+
+        def within(inside: Bools) -> Floats:
+            return self._scores[:, inside] if judges is None else judges.within(inside).values
+
+        means = {part.label: aggregated_rows(measures, within(part.inside & self._inside)) for part in slices}
         return {label: {name: float(of[row]) for name, row in self._rows.items()} for label, of in means.items()}
 
     def to_frame(self, per_query: Form | None = None) -> pd.DataFrame:
@@ -531,6 +524,12 @@ def evaluate(
     clusters
         Which queries belong together, such as the turns of a conversation, for intervals and tests: the path of a file
         with lines query,cluster, a pattern for ids as in "{cluster}_*", or a dict query -> cluster.
+    checked
+        A second solution, by people, for a random part of the queries, in any form of `solution`, which then is by a
+        machine: the mean over these queries of the score by people minus the weighted score by the machine is added to
+        the weighted mean by the machine. Scores may be below 0 or above 1.
+    machine_weight
+        The weight of the machine's scores then; `scorer agree` proposes one.
     rel
         The lowest grade that counts as relevant, for all measures with such a threshold whose name does not set it;
         None: any grade above 0.
@@ -549,13 +548,15 @@ def evaluate(
     Raises
     ------
     ValueError
-        `split`, `missing`, `ties`, `nothing_relevant` or `unjudged` is not an allowed word, `rel` is not finite, or the
-        name of a submission is not text.
+        `split`, `missing`, `ties`, `nothing_relevant` or `unjudged` is not an allowed word, `rel` is not finite,
+        `machine_weight` is below 0, `checked` is combined with missing "skip" or `tie_bounds`, or the name of a
+        submission is not text.
     MeasureError
-        A name is not that of a measure, or `ties` is "expected" and a measure has no formula for it.
+        A name is not that of a measure, `ties` is "expected" and a measure has no formula for it, or with `checked`, a
+        measure is no mean.
     SolutionError, SubmissionError
-        The solution, the submission, the list of excluded items or the clusters cannot be read or is invalid, or the
-        solution has grades that are too high for a measure. All errors are reported together.
+        The solution, the checked queries, the submission, the list of excluded items or the clusters cannot be read or
+        is invalid, or the solution has grades that are too high for a measure. All errors are reported together.
     SubmissionsError
         Some of several submissions cannot be read or are invalid; all were read. Also a SubmissionError.
 
@@ -580,6 +581,8 @@ def evaluate(
     graded.ideal.cached(checked, lambda: check_gains(graded, request.rules.measures, path))
     if chosen.exclude is not None:
         graded = graded.with_parts(excluded=excluded(chosen.exclude))
+    if chosen.checked is not None:
+        graded = _checked(graded, chosen.checked, chosen, request.rules.measures)
     units = None
     if chosen.clusters is not None:
         ids = graded.queries.to_pylist()
@@ -602,13 +605,25 @@ def evaluate(
     return Evaluations(evaluations)
 
 
+def _checked(solution: Solution, source: Source | Solution, options: Options, measures: Sequence[Measure]) -> Solution:
+    """Return the solution with the second one. Raises SolutionError, and MeasureError for a measure that is no mean."""
+    for measure in measures:
+        if measure.kind.aggregation != "mean":
+            raise MeasureError(f"{measure} is no mean over the queries, and checked corrects means; leave it out")
+    where = shown(source) if isinstance(source, str | os.PathLike) else "the checked queries"
+    second = Solution.for_a_call(source, options.solution_format)
+    check_gains(second, measures, where)
+    return solution.with_checked(second, where)
+
+
 def _requested(measures: MeasureNames, options: Options, *, tie_bounds: bool) -> Request:
     """As `_request`, which is called only once for the same measures and options."""
     by_name = isinstance(measures, dict | Mapping)
     listed = measures.items() if isinstance(measures, dict | Mapping) else measures
     given = tuple(listed) if isinstance(listed, tuple | Iterable) and not isinstance(listed, str) else (listed,)
     try:
-        return _request(given, by_name, options, tie_bounds)
+        if options.checked is None:
+            return _request(given, by_name, options, tie_bounds)
     except TypeError:  # not a key of a cache
         pass
     return _request.__wrapped__(given, by_name, options, tie_bounds)
@@ -617,6 +632,8 @@ def _requested(measures: MeasureNames, options: Options, *, tie_bounds: bool) ->
 @lru_cache(maxsize=64, typed=True)
 def _request(measures: tuple[Any, ...], by_name: bool, options: Options, tie_bounds: bool) -> Request:
     policies = options.policies()
+    if tie_bounds and options.checked is not None:
+        raise ValueError("tie_bounds are not bounds of scores that checked queries correct; leave one of them out")
     named = registry.requested(dict(measures) if by_name else measures)
     if not named:
         raise MeasureError(f"found no measure; name at least one, as in {list(DEFAULT_MEASURES[:2])}")
@@ -628,8 +645,9 @@ def _request(measures: tuple[Any, ...], by_name: bool, options: Options, tie_bou
         nothing_relevant=options.nothing_relevant,
         unjudged=options.unjudged,
         tie_bounds=tie_bounds,
-        notes_ties=options.ties == "trec",
+        notes_ties=options.ties == "trec" and options.checked is None,
         submission_format=options.submission_format,
+        machine_weight=options.machine_weight,
     )
     return Request(names, rules, options, policies)
 
@@ -656,7 +674,7 @@ def _score_table(solution: Solution, source: memory.MemorySource, rules: Rules) 
     try:
         # Dicts are matched as they are, but for rules that need all ids.
         is_free = solution.candidates is None and solution.excluded is None and rules.list_length is None
-        dicts = RankedDicts.of(source, solution) if is_free else None
+        dicts = RankedDicts.of(source, solution) if is_free and solution.checked is None else None
         if dicts is not None:
             order.look(dicts)
         parts = dicts or [[*order.of([memory.ranked_of(source, problems)], "*")]]

@@ -10,7 +10,7 @@ import math
 import struct
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -29,6 +29,7 @@ from scorer.wording import QUOTED, printable, quoted
 
 if TYPE_CHECKING:
     from scorer.lists.solution import Solution
+    from scorer.scoring.statistics.judges import TwoJudges
     from scorer.settings.tracks import Track
 
 
@@ -67,6 +68,10 @@ class Rules:
     """SHA-256 of the public list of candidate items; None without such a list."""
     exclude: str | None = None
     """"self", or the SHA-256 of the public list of excluded items; None without exclusions."""
+    checked: str | None = None
+    """The SHA-256 of the second solution, by people; None without one."""
+    machine_weight: float = 1.0
+    """Of the scores by the solution, where there is a second one."""
 
     def __post_init__(self) -> None:
         """Raise MeasureError for a measure that the rule for ties does not support."""
@@ -75,8 +80,10 @@ class Rules:
                 measure.need_closed_form(cut=self.list_length is not None)
 
     @classmethod
-    def of(cls, track: Track, candidates: str | None = None, excluded: str | None = None) -> Rules:
-        """The rules that the settings of a track make, with the SHA-256 of its lists of items."""
+    def of(
+        cls, track: Track, candidates: str | None = None, excluded: str | None = None, checked: str | None = None
+    ) -> Rules:
+        """The rules that the settings of a track make, with the SHA-256 of its lists of items and second solution."""
         return cls(
             measures=track.all_measures,
             list_length=track.list_length,
@@ -87,6 +94,8 @@ class Rules:
             submission_format=track.submission_format,
             candidates=candidates,
             exclude=SELF if track.exclude == SELF else excluded,
+            checked=checked,
+            machine_weight=float(track.machine_weight),
         )
 
     @property
@@ -97,13 +106,15 @@ class Rules:
     @property
     def matching_digest(self) -> str:
         """SHA-256 in hexadecimal: equal for rules that match alike. Measures are computed from the stored match."""
-        kept = (*_OF_FILES, "unjudged", "candidates", *(["exclude"] if self.exclude is not None else []))
+        kept = [*_OF_FILES, "unjudged", "candidates"]
+        kept += ["exclude"] if self.exclude is not None else []
+        kept += ["checked", "machine_weight"] if self.checked is not None else []
         return _digest({"generation": MATCHING_GENERATION, **{name: getattr(self, name) for name in kept}})
 
     @property
     def version_1_digest(self) -> str:
         """The digest that databases of schema 1 store for these rules, measures included; empty if they have none."""
-        if self.candidates is not None or self.exclude is not None:
+        if (self.candidates, self.exclude, self.checked) != (None, None, None):
             return ""
         kept = (*_OF_FILES, "nothing_relevant", "unjudged")
         names = [in_version_1_0(measure.full) for measure in self.measures]
@@ -133,18 +144,20 @@ class QueryMask:
 
     inside: Bools
     """[query]: whether the mean is taken over it."""
+    flagged: Bools | None = None
+    """[query]: the flags that the scores depend on, as those by two judges do; None: they depend on none."""
 
     @cached_property
     def digest(self) -> str:
         """128 bits of the SHA-256 of the mask, in hexadecimal: equal for equal masks."""
-        packed = np.packbits(self.inside).tobytes()
+        packed = b"".join(np.packbits(each).tobytes() for each in (self.inside, self.flagged) if each is not None)
         return hashlib.sha256(f"{self.inside.size}:".encode() + packed).hexdigest()[:32]
 
 
-def split_masks(flagged: Bools) -> dict[Split, QueryMask]:
-    """The masks of all splits of a solution, given the flags of its queries."""
+def split_masks(flagged: Bools, *, two_judges: bool = False) -> dict[Split, QueryMask]:
+    """The masks of all splits of a solution, given the flags of its queries, and whether two have judged them."""
     return {
-        "all": QueryMask(np.ones(flagged.size, dtype=bool)),
+        "all": QueryMask(np.ones(flagged.size, dtype=bool), flagged if two_judges else None),
         "preliminary": QueryMask(flagged),
         "rest": QueryMask(~flagged),
     }
@@ -315,14 +328,30 @@ def unpack_ideal(packed: bytes) -> JudgedItems:
 
 def pack_hits(matched: Matched) -> bytes:
     """The judged items of a submission in few bytes, for `unpack_hits`."""
+    again = () if matched.checked is None else _hit_columns(matched.checked)
+    return _packed(matched.queries, [*_hit_columns(matched), *again])
+
+
+def _hit_columns(matched: Matched) -> list[Ints]:
     found, counts = matched.found, np.bincount(matched.found.query, minlength=matched.queries)
     groups = [] if found.tied is None else [found.tied.before, found.tied.size]
-    return _packed(matched.queries, [counts, matched.retrieved, found.rank, _positions(matched), *groups])
+    return [counts, matched.retrieved, found.rank, _positions(matched), *groups]
 
 
-def unpack_hits(packed: bytes, ideal: JudgedItems) -> Matched:
-    """The match that `pack_hits` packed, given the graded items of the solution. Raises DamagedError."""
-    queries, (counts, retrieved, rank, position, *groups) = _unpacked(packed, ("uuuu", "uuuuuu"))
+def unpack_hits(packed: bytes, ideal: JudgedItems, checked: JudgedItems | None = None) -> Matched:
+    """The match that `pack_hits` packed, given the graded items of the solution, and those of the second one if there
+    is one. Raises DamagedError.
+    """
+    if checked is None:
+        return _unpacked_match(*_unpacked(packed, ("uuuu", "uuuuuu")), ideal)
+    queries, columns = _unpacked(packed, ("u" * 8, "u" * 12))
+    own, again = columns[: len(columns) // 2], columns[len(columns) // 2 :]
+    matched, of_checked = _unpacked_match(queries, own, ideal), _unpacked_match(again[0].size, again, checked)
+    return replace(matched, checked=of_checked)
+
+
+def _unpacked_match(queries: int, columns: Sequence[Ints], ideal: JudgedItems) -> Matched:
+    counts, retrieved, rank, position, *groups = columns
     _check_counted(counts, queries, rank, position, *groups)
     if retrieved.size != queries:
         raise DamagedError("lengths of other lists")
@@ -430,6 +459,8 @@ class Scored:
     """Findings that do not reject the file: repeated items, unknown queries, ..."""
     extremes: tuple[Floats, Floats] | None = None
     """As `scores`, with each group of equal run scores in its worst and in its best order; None if not computed."""
+    judges: TwoJudges | None = None
+    """The scores by each of two judges, from which `scores` follow; None with one."""
 
     def inside(self, split: Split) -> Bools:
         return split_masks(self.flagged)[split].inside
@@ -454,7 +485,7 @@ class Scored:
     def summary(self) -> Summary:
         """The part of it that is stored."""
         return Summary(
-            means=all_means(self.measures, self.scores, split_masks(self.flagged)),
+            means=all_means(self.measures, self.scores, split_masks(self.flagged, two_judges=self.judges is not None)),
             hits=pack_hits(self.matched),
             counts=self.counts,
             notes=self.notes.without(READ_AS, "items-differ", EQUAL_SCORES),

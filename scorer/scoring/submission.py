@@ -21,19 +21,26 @@ from scorer.lists import AS_TO_FORM, READ_AS
 from scorer.lists.detection import opened
 from scorer.lists.match import (
     ScatteredError,
-    TemporarySpaceError,
-    by_query,
     match,
-    partitions_for,
     read_batches,
-    whole_lists,
 )
 from scorer.lists.ranked_lists import Order, RankedDicts, RankedLists
 from scorer.lists.reading.arrow import coded, fingerprints
-from scorer.lists.reading.blocks import InaccessibleError, LimitError, Ranked, UnreadableError, is_large
+from scorer.lists.reading.blocks import (
+    InaccessibleError,
+    LimitError,
+    Ranked,
+    TemporarySpaceError,
+    UnreadableError,
+    by_query,
+    is_large,
+    partitions_for,
+    whole_lists,
+)
 from scorer.lists.solution import Excluded, Solution
 from scorer.measures.matched import Floats, Matched
 from scorer.scoring.outcomes import CHANGED, NEEDS_MEMORY, Failed, Outcome, Rejected, Rules, Scored
+from scorer.scoring.statistics.judges import TwoJudges
 from scorer.wording import quoted
 
 Parted = Callable[[Iterable[Ranked]], Iterable[Sequence[Ranked]]]
@@ -273,7 +280,11 @@ def score_parts(
     are_noted = order.check(rules.ties, notes, judged_tie=judged_tie)
     if rules.unjudged == "drop":
         matched = matched.condensed()
-    scores = _scores(matched, rules)
+    scores, judges = _scores(matched, rules), None
+    if matched.checked is not None:
+        by_people = _scores(matched.checked, rules)
+        judges = TwoJudges.of(scores, by_people, solution.checked_queries, solution.flagged, rules.machine_weight)
+        scores = judges.values
     extremes = (scores, scores) if rules.tie_bounds else None
     if matched.extremes is not None and (rules.tie_bounds or are_noted):
         extremes = _scores(matched.extremes[0], rules), _scores(matched.extremes[1], rules)
@@ -285,6 +296,7 @@ def score_parts(
         matched=matched,
         counts=counts,
         notes=notes,
+        judges=judges,
     )
 
 

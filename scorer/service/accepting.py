@@ -283,10 +283,10 @@ def refusing(code: str = "invalid") -> Iterator[None]:
 def solution_digests(store: Store, challenge: Challenge) -> frozenset[str]:
     """The digests of all solutions, now and before: no submission may have the bytes of one."""
     digests = set(store.archive(challenge.root).digests())
-    for track in challenge.tracks:
-        if isinstance(track.solution_path, Path) and is_regular(track.solution_path):
-            status = track.solution_path.stat()
-            digests.add(_digest(track.solution_path, status.st_ino, status.st_size, status.st_mtime_ns))
+    for path in (path for track in challenge.tracks for path in track.solution_paths.values()):
+        if isinstance(path, Path) and is_regular(path):
+            status = path.stat()
+            digests.add(_digest(path, status.st_ino, status.st_size, status.st_mtime_ns))
     return frozenset(digests)
 
 

@@ -349,7 +349,7 @@ def _key(challenge: Challenge, track: str, digest: str, last: LastFile) -> _Key:
     """The key of a check. It reads the lists of all tracks, because a file may be for another one than it says."""
     files: set[Location] = {challenge.root / FILE}
     for each in challenge.tracks:
-        files |= {each.solution_path, *public_lists(each).values()}
+        files |= {*each.solution_paths.values(), *public_lists(each).values()}
     local = sorted(path for path in files if isinstance(path, Path))
     # The version of a file behind a URL takes long to find out, so these checks are repeated after a while.
     minute = None if len(local) == len(files) else time.monotonic() // _KEPT_WITH_URLS

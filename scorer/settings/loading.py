@@ -214,7 +214,7 @@ def _table_of(model: type[SettingsTable], field: str) -> type[SettingsTable] | N
 
 def _missing_files(table: object, where: _Key, root: Path, *, solutions: bool) -> Iterator[str]:
     """The errors for files that the table of a track names and that do not exist."""
-    for key in ("solution", *LISTS) if solutions else LISTS:
+    for key in ("solution", "checked", *LISTS) if solutions else LISTS:
         path = table.get(key) if isinstance(table, dict) else None
         if not isinstance(path, str) or not path.strip() or "\0" in path or not names_file(key, path):
             continue  # no path, or an invalid value, which is reported already

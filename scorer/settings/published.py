@@ -45,8 +45,8 @@ class Portable:
     settings: bytes
     """Of challenge.toml."""
     places: Mapping[tuple[str, str], str]
-    """By the name of a track and "solution", "slices", "clusters", "submissions", "key_file" or one of `LISTS`: the
-    relative path of the file or folder, with forward slashes. Those behind URLs are left out: they stay."""
+    """By the name of a track and "solution", "checked", "slices", "clusters", "submissions", "key_file" or one of
+    `LISTS`: the relative path of the file or folder, with forward slashes. Those behind URLs are left out."""
 
 
 def portable(file: Path, challenge: Challenge) -> Portable:
@@ -109,6 +109,8 @@ def _paths(track: Track) -> Iterator[tuple[_Key, str]]:
         yield ("slices",), track.slices
     if track.clusters is not None and track.clusters_path is not None:
         yield ("clusters",), track.clusters
+    if track.checked is not None:
+        yield ("checked",), track.checked
 
 
 def _inside(root: Path, path: str) -> str | None:

@@ -38,6 +38,7 @@ from scorer.rules.tables import (
     OneMeasureName,
     PathText,
     SettingsTable,
+    Weight,
     absolute,
     located_in,
     no_unit_mean,
@@ -45,7 +46,7 @@ from scorer.rules.tables import (
     split_url,
     valid,
 )
-from scorer.rules.visibility import MOMENTS, Viewer, Visibility, shown_from
+from scorer.rules.visibility import Viewer, Visibility, shown_from, visibility_errors
 from scorer.wording import counted, quoted, suggestion
 
 PAGES = "pages"
@@ -239,11 +240,24 @@ def _bounds_wrong(bounds: options.JudgedBounds | None, known: Mapping[str, Any])
     return wrong if bounds and has_none else ""
 
 
+def _checked_wrong(path: str | None, known: Mapping[str, Any]) -> str:
+    """Only means can be corrected, and nothing that is bounded by the judged items."""
+    if path is None or "primary" not in known:
+        return ""
+    if known.get("judged_bounds") or known.get("decimals", 0) is None:
+        return "cannot be combined with judged_bounds, or with automatic decimals"
+    every = (measure for name in (known["primary"], *known.get("measures", ())) for measure in parsed(name, known))
+    sums = [str(measure) for measure in every if measure.kind.aggregation != "mean"]
+    return f"corrects means, and {sums[0]} is none" if sums else ""
+
+
 def _phases_wrong(phases: tuple[Phase, ...], known: Mapping[str, Any]) -> object:
     check_order(phases)
     for name in [phase.name for phase in phases if phase.shows == "ladder"][:1]:
         if known.get("rows") == "entry":
             return f'{name} shows the scores of the Ladder, which ranks teams, not rows = "entry"'
+        if known.get("checked"):
+            return f"{name} shows the scores of the Ladder, which cannot be corrected by checked"
         if wrong := no_unit_mean(known, f'{name} shows the scores of the Ladder (shows = "ladder")'):
             return wrong
     if not phases or known.get("stage") is None:
@@ -291,7 +305,7 @@ class Track(SettingsTable):
     never_recorded: ClassVar = frozenset(
         (
             *("root", "name", "metadata", "limits", "has_earlier_names", "phases", "statistics", "ignore"),
-            *("file_names", "slices", "slices_public", "judged_bounds"),
+            *("file_names", "slices", "slices_public", "judged_bounds", "checked"),
             *("deciding_phase", "auto_decimals", "viewer", "hidden"),
         )
     )
@@ -317,6 +331,10 @@ class Track(SettingsTable):
         "judged_bounds": _bounds_wrong,
         "clusters": lambda text, known: (
             "is a file; split needs a pattern" if text and CLUSTER not in text and known.get("split") else ""
+        ),
+        "checked": _checked_wrong,
+        "machine_weight": lambda weight, known: (
+            "has no effect without checked" if weight != 1 and not known.get("checked") else ""
         ),
         "baselines": lambda names, _: "names a team twice" if len(set(names)) < len(names) else "",
         "phases": _phases_wrong,
@@ -361,6 +379,9 @@ class Track(SettingsTable):
     clusters: PathText | None = Field(
         None, description=f'the path or URL of a file with lines query,cluster, or a pattern as in "{CLUSTER}_*"'
     )
+    checked: PathText | None = Field(None, description="the path or URL of a second solution for some of the queries")
+    machine_weight: Weight = Field(Decimal(1), description="a number from 0 to 10, as in 0.8")
+    """Of the scores by `solution`, which those by `checked` correct."""
     final: options.FinalSplit = Field("all", description=options.FINAL_SPLIT.allowed)
     baselines: tuple[Filled, ...] = Field((), strict=False, description="names of teams, each once")
     phases: tuple[Phase, ...] = Field((), strict=False, description="tables, as in [[tracks.cold-start.phases]]")
@@ -517,6 +538,15 @@ class Track(SettingsTable):
         return located_in(self.root, self.solution)
 
     @property
+    def checked_path(self) -> Location | None:
+        return None if self.checked is None else located_in(self.root, self.checked)
+
+    @property
+    def solution_paths(self) -> dict[str, Location]:
+        """The solution, and the second one if there is one, by their keys."""
+        return {"solution": self.solution_path} | ({"checked": self.checked_path} if self.checked_path else {})
+
+    @property
     def queries_path(self) -> Location | None:
         return None if self.queries is None else located_in(self.root, self.queries)
 
@@ -542,20 +572,6 @@ class Track(SettingsTable):
         return located_in(self.root, self.submissions or f"submissions/{self.name}")
 
 
-def visibility_errors(visibility: Visibility, tracks: Sequence[Track]) -> Iterator[str]:
-    """What contradicts other rows, or the tracks of the challenge, a clause for each error."""
-    own, shown = visibility.moment("score", "team"), visibility.moment("score", "everyone")
-    if visibility.rank and visibility.rank.everyone != shown:
-        yield f'shows ranks to everyone at another moment than scores ("{shown}"), and a board has both or none'
-    if visibility.rank and MOMENTS.index(visibility.rank.team) < MOMENTS.index(own):
-        yield f'shows a team its rank ("{visibility.rank.team}") before its score ("{own}")'
-    rows = [row for name in Visibility.model_fields if (row := getattr(visibility, name))]
-    waits = any({row.team, row.everyone} & {"close", "final", "reveal"} for row in rows)
-    for track in tracks:
-        if not track.phases and track.stage is None and waits:
-            yield f"waits for an end that {track.name} lacks: add phases, or with preliminary queries a stage"
-
-
 def _site_errors(site: str, known: Mapping[str, Any]) -> Iterator[str]:
     """The public folder contains no solution and no results, and no page is read as a submission."""
     if is_url(site):
@@ -567,7 +583,7 @@ def _site_errors(site: str, known: Mapping[str, Any]) -> Iterator[str]:
     tracks = known.get("tracks", ())
     inside = {"the database": _address(root, known.get("database", ""))}
     for track in tracks:
-        inside[f"the solution of {track.name}"] = track.solution_path
+        inside |= {f"the {key} of {track.name}": path for key, path in track.solution_paths.items()}
         inside[f"the slices of {track.name}"] = track.slices_path
         inside[f"the clusters of {track.name}"] = track.clusters_path
         inside[f"the key of the split of {track.name}"] = track.key_path
@@ -652,10 +668,6 @@ def public_lists(track: Track) -> dict[str, Location]:
     return {key: located_in(track.root, text) for key, text in texts.items() if names_file(key, text)}
 
 
-LADDER_QUERIES = 2
-"""How many preliminary queries the Ladder needs: with one, it shows the score of a single query."""
-
-
 def split_of(track: Track) -> QuerySplit | None:
     """The split of a track, with its key; None without one. Raises ChallengeError for a missing or wrong key."""
     settings, path = track.split, track.key_path
@@ -686,14 +698,3 @@ def check_stage(track: Track, flagged: int) -> None:
             f'{key}: found "preliminary", but the solution flags no query, so there are no preliminary scores to show; '
             'flag queries in the solution, set split = {preliminary = 0.2}, or set stage = "final"'
         )
-
-
-def check_ladder(track: Track, queries: int) -> None:
-    """Raise ChallengeError if a phase uses the Ladder, and there are too few preliminary queries for it."""
-    for position, phase in enumerate(track.phases):
-        if phase.shows == "ladder" and queries < LADDER_QUERIES:
-            raise ChallengeError(
-                f'tracks.{track.name}.phases[{position}].shows: found "ladder", which needs at least {LADDER_QUERIES} '
-                f"preliminary queries with a defined {track.primary_measure}; found {queries}; flag queries in the "
-                'solution, set split = {preliminary = 0.2}, or set shows = "score"'
-            )

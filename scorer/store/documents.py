@@ -98,6 +98,8 @@ class CommittedTrack(Document):
     """The SHA-256 of the solution."""
     items: Any = None
     """The SHA-256 of the list of candidate items; None without one."""
+    checked: Any = None
+    """The SHA-256 of the second solution; None without one."""
     rules: dict[str, Any] = Field(default={}, description="an object")
     """As plain values, without the split."""
     phases: Any = ()

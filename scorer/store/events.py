@@ -86,11 +86,16 @@ class Basis:
     split: QuerySplit | None = field(default=None, compare=False, repr=False)
     """Decides which queries the preliminary means are taken over; None: the flags of the solution do. A result has the
     means of any split, so it is no part of what results are found by."""
+    checked: str = field(default="", compare=False)
+    """The digest of the second solution; empty without one. The matching rules depend on it, and on the weight."""
+    machine_weight: float = field(default=1.0, compare=False)
+    """Of the scores by the solution, which those by the second one correct."""
 
     @classmethod
     def of(cls, solution: str, rules: Rules, split: QuerySplit | None = None) -> Basis:
         """The basis of results by these rules; `solution` is the digest of the solution."""
-        return cls(solution, rules.matching_digest, rules.version_1_digest, split)
+        checked = rules.checked or "", rules.machine_weight
+        return cls(solution, rules.matching_digest, rules.version_1_digest, split, *checked)
 
     def flags(self, queries: StoredQueries) -> Bools:
         """[query]: whether it enters the preliminary scores; `queries` are those of the solution."""
@@ -248,7 +253,7 @@ def _check_settings(settings: Mapping[str, Any] | None) -> None:
 _Place = tuple[WholeNumber | None, Annotated[float | None, Field(strict=True)]]
 
 
-class BasisBody(Body, plain=("solution", "matching", "version_1", "settings", "generations", "items")):
+class BasisBody(Body, plain=("solution", "matching", "version_1", "settings", "generations", "items", "checked")):
     """The basis of a track's board, as recorded."""
 
     solution: HexDigest
@@ -259,6 +264,8 @@ class BasisBody(Body, plain=("solution", "matching", "version_1", "settings", "g
     generations: dict[str, Any]
     items: str | None = None
     """The digest of the list of candidate items; None without one."""
+    checked: HexDigest | None = None
+    """The digest of the second solution; None without one."""
 
     @classmethod
     def of(
@@ -266,17 +273,25 @@ class BasisBody(Body, plain=("solution", "matching", "version_1", "settings", "g
     ) -> Self:
         """The basis of these results, before it is recorded."""
         values = {"solution": basis.solution, "matching": basis.matching, "version_1": basis.version_1}
-        return cls.model_validate({**values, "settings": settings, "generations": generations, "items": items})
+        files = {"items": items, "checked": basis.checked or None}
+        return cls.model_validate({**values, "settings": settings, "generations": generations, **files})
 
     @property
     def basis(self) -> Basis:
         """What results depend on."""
-        return Basis(self.solution, self.matching, self.version_1)
+        weight = float((self.settings or {}).get("machine_weight", 1))
+        return Basis(self.solution, self.matching, self.version_1, None, self.checked or "", weight)
 
     @property
     def body(self) -> dict[str, Any]:
         """The body of the event that records it."""
-        return self.model_dump(exclude={"items"} if self.items is None else None)
+        return self.model_dump(exclude={name for name in ("items", "checked") if getattr(self, name) is None})
+
+    @property
+    def files(self) -> dict[str, str | None]:
+        """The digests of the files that are rules but for that of excluded items, by their keys."""
+        checked = {} if self.checked is None else {"checked": self.checked}
+        return {"solution": self.solution, "items": self.items, **checked}
 
     @property
     def key_sha256(self) -> str | None:

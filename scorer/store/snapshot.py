@@ -17,7 +17,7 @@ from sqlalchemy import func, select
 
 from scorer.limits import Limits
 from scorer.measures import Measure
-from scorer.measures.matched import Bools, Floats, JudgedItems, Matched
+from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched
 from scorer.options import SPLITS, Split
 from scorer.record.events import time_of
 from scorer.record.log import Purpose, secret_of
@@ -32,6 +32,7 @@ from scorer.scoring.outcomes import (
     unpack_ideal,
     unpack_ids,
 )
+from scorer.scoring.statistics.judges import TwoJudges
 from scorer.store import schema as db
 from scorer.store.events import (
     Basis,
@@ -224,15 +225,43 @@ class Snapshot(TableRows):
         ``solution(basis.solution).query_ids``. The solution is unpacked once.
         """
         for digest, matched in self.matches(submission_digests, basis):
-            yield digest, _scores(matched, measures)
+            yield digest, self._scores(matched, measures, basis)
+
+    def judges(
+        self, submission_digests: Iterable[str], basis: Basis, measures: Sequence[Measure]
+    ) -> Iterator[tuple[str, TwoJudges]]:
+        """As `scores`, by each of two judges."""
+        for digest, matched in self.matches(submission_digests, basis):
+            yield digest, self._judges(matched, measures, basis)
+
+    def checked_queries(self, basis: Basis) -> Ints:
+        """The numbers of the queries that the second solution has, in its order; none without one."""
+        if not basis.checked:
+            return np.zeros(0, dtype=np.int64)
+        number = {query: at for at, query in enumerate(self.queries(basis.solution).ids)}
+        return np.array([number[query] for query in self.queries(basis.checked).ids], dtype=np.int64)
+
+    def _judges(self, matched: Matched, measures: Sequence[Measure], basis: Basis) -> TwoJudges:
+        if matched.checked is None:
+            raise ValueError("not a match by two solutions")
+        machine, people = _scores(matched, measures), _scores(matched.checked, measures)
+        return TwoJudges.of(machine, people, self.checked_queries(basis), self.flags(basis), basis.machine_weight)
+
+    def _scores(self, matched: Matched, measures: Sequence[Measure], basis: Basis) -> Floats:
+        return self._judges(matched, measures, basis).values if basis.checked else _scores(matched, measures)
+
+    def _ideals(self, basis: Basis) -> tuple[JudgedItems, JudgedItems | None]:
+        """The graded items of the solution, and of the second one if there is one."""
+        checked = self.solution(basis.checked).ideal if basis.checked else None
+        return self.solution(basis.solution).ideal, checked
 
     def matches(self, submission_digests: Iterable[str], basis: Basis) -> Iterator[tuple[str, Matched]]:
         """The digest of each submission that has a scored result by `basis`, and its judged items."""
-        ideal, wanted = self.solution(basis.solution).ideal, set(submission_digests)
+        ideals, wanted = self._ideals(basis), set(submission_digests)
         rows = (row for row in self.result_rows(basis) if row.submission_digest in wanted)
         scored = {row.submission_digest: row for row in rows if row.result.status == "scored"}
         for _, digest, hits in self.hits(scored.values()):
-            yield digest, self._matched(hits, ideal)
+            yield digest, self._matched(hits, ideals)
 
     def missing_means(
         self,
@@ -263,10 +292,10 @@ class Snapshot(TableRows):
                 lacking[row.digest] = missing
         if not lacking:
             return
-        ideal = self.solution(basis.solution).ideal
+        ideals = self._ideals(basis)
         for result, _, hits in self.hits(row for row in scored if row.digest in lacking):
             missing = lacking[result]
-            means = all_means(missing, _scores(self._matched(hits, ideal), missing), masks)
+            means = all_means(missing, self._scores(self._matched(hits, ideals), missing, basis), masks)
             already = stored.get(result, {})
             yield result, {key: mean for key, mean in means.items() if key not in already}
 
@@ -292,10 +321,11 @@ class Snapshot(TableRows):
         return means
 
     def _masks(self, basis: Basis, splits: Collection[Split]) -> dict[Split, QueryMask]:
-        return {split: mask for split, mask in split_masks(self.flags(basis)).items() if split in splits}
+        masks = split_masks(self.flags(basis), two_judges=bool(basis.checked))
+        return {split: mask for split, mask in masks.items() if split in splits}
 
-    def _matched(self, hits: bytes, ideal: JudgedItems) -> Matched:
-        return self.unpacked(hits, lambda packed: unpack_hits(packed, ideal))
+    def _matched(self, hits: bytes, ideals: tuple[JudgedItems, JudgedItems | None]) -> Matched:
+        return self.unpacked(hits, lambda packed: unpack_hits(packed, *ideals))
 
     def results(
         self,

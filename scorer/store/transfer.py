@@ -29,6 +29,7 @@ from scorer.record.events import (
     INVALID,
     ArrivalBody,
     FileBody,
+    bodies,
     is_whole_number,
     need,
     need_digest,
@@ -39,7 +40,7 @@ from scorer.record.log import LOG_VERSION
 from scorer.scoring.outcomes import FailureKind, check_expansion, check_ids, check_values, unpack_hits
 from scorer.store import schema as db
 from scorer.store.database import AT_A_TIME, Database, insert_all
-from scorer.store.events import Basis, StoredSolution, body_of, unknown_keys
+from scorer.store.events import Basis, BasisBody, ErratumBody, StoredSolution, body_of, unknown_keys
 from scorer.store.migrations import MIGRATIONS, back_up, version_of
 from scorer.store.rows import delete_results, result_digest
 from scorer.store.snapshot import Snapshot
@@ -102,6 +103,15 @@ def unreadable_rows(view: Snapshot) -> Iterator[str]:
         .order_by(db.result_table.c.digest)
         .execution_options(yield_per=AT_A_TIME)
     )
+    bases = [body for _, body in bodies(view.events(), BasisBody)]
+    bases += [body.basis for _, body in bodies(view.events(), ErratumBody)]
+    second = {(basis.solution, basis.matching): basis.checked for basis in bases if basis.checked}
+
+    def second_of(solution: str, matching: str) -> str | None:
+        """The digest of the second solution of a result, also of one that was forgotten."""
+        own = matching.rpartition(":")[2]
+        return next((checked for (of, by), checked in second.items() if of == solution and by.startswith(own)), None)
+
     for digest in view.solution_digests():
         solution = None
         try:
@@ -113,7 +123,9 @@ def unreadable_rows(view: Snapshot) -> Iterator[str]:
                 yield f"the result {row.digest[:12]} has the wrong key; it {_CAN}"
             elif row.status == "scored" and solution is not None:
                 try:
-                    matched = view.unpacked(row.hits, partial(_matched, solution=solution))
+                    checked = second_of(digest, row.matching_digest)
+                    again = view.solution(checked) if checked else None
+                    matched = view.unpacked(row.hits, partial(_matched, solution=solution, again=again))
                 except StoreError:
                     yield f"the result {row.digest[:12]} cannot be read; it {_CAN}"
                     continue
@@ -121,10 +133,12 @@ def unreadable_rows(view: Snapshot) -> Iterator[str]:
                     yield f"the result {row.digest[:12]} has other counts than its lists; it {_CAN}"
 
 
-def _matched(hits: bytes, solution: StoredSolution) -> Matched:
-    """The judged items of a submission. Raises DamagedError if they cannot be those of lists for the solution."""
-    matched = unpack_hits(hits, solution.ideal)
+def _matched(hits: bytes, solution: StoredSolution, again: StoredSolution | None) -> Matched:
+    """The judged items of a submission. Raises DamagedError if they cannot be those of lists for the solutions."""
+    matched = unpack_hits(hits, solution.ideal, None if again is None else again.ideal)
     check_values(matched, len(solution.query_ids))
+    if again is not None and matched.checked is not None:
+        check_values(matched.checked, len(again.query_ids))
     return matched
 
 

@@ -38,7 +38,12 @@ from scorer.verification.log import (
 )
 from scorer.wording import counted, iso_time, printable, quoted, shortened, utc_moment
 
-_FILES = {"solution": "the solution", "items": "the list of items", "split": "the key of the split"}
+_FILES = {
+    "solution": "the solution",
+    "items": "the list of items",
+    "split": "the key of the split",
+    "checked": "the second solution",
+}
 """What errata change besides rules."""
 
 HARMLESS = frozenset(
@@ -242,7 +247,9 @@ def _track(document: CommitmentDocument, track: str, committed: Mapping[str, Any
     if present is None:
         yield Verified(f"{track}: the board is based on what was committed", "the document lacks this track")
         return
-    lacking = [name for name in CommittedTrack.model_fields if name not in present.model_fields_set]
+    named = {*committed, *(name for each in document.errata if each.track == track for name in each.changed)}
+    needed = (name for name in CommittedTrack.model_fields if name != "checked" or name in named)
+    lacking = [name for name in needed if name not in present.model_fields_set]
     if lacking:
         yield Verified(f"{track}: what the board is based on is published", listed("the document lacks", lacking))
         return

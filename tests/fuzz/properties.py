@@ -304,7 +304,10 @@ def _ordered_alike(path: Path, name: str, block: int) -> bool:
 @contextmanager
 def small_blocks(size: int) -> Iterator[None]:
     """Read files in blocks of this many bytes, and collect scattered lists in several parts."""
-    with patch("scorer.lists.reading.blocks.BLOCK", size), patch("scorer.lists.match.PARTITION_BYTES", 2 * size):
+    with (
+        patch("scorer.lists.reading.blocks.BLOCK", size),
+        patch("scorer.lists.reading.blocks.PARTITION_BYTES", 2 * size),
+    ):
         yield
 
 

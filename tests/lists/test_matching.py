@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from scorer.errors import Findings
 from scorer.lists import Counts
-from scorer.lists.match import ScatteredError, by_query, match, whole_lists
+from scorer.lists.match import ScatteredError, match
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import fingerprints
-from scorer.lists.reading.blocks import Graded, Ranked
+from scorer.lists.reading.blocks import Graded, Ranked, by_query, whole_lists
 from scorer.lists.solution import Solution
 from scorer.measures.matched import JudgedItems, Matched
 from tests import strategies

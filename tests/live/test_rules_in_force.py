@@ -39,11 +39,16 @@ CHANGES = {
     "split": ("decimals = 3", "decimals = 3\nsplit = {preliminary = 0.5}"),
     "baselines": ("decimals = 3", 'decimals = 3\nbaselines = ["a"]'),
     "solution_format": ("decimals = 3", 'decimals = 3\nsolution_format = "vlnet"'),
+    "machine_weight": ('checked = "people.txt"', 'checked = "people.txt"\nmachine_weight = 0.5'),
     "submission_format": ("decimals = 3", 'decimals = 3\nsubmission_format = "vlnet"'),
 }
 """By key: a text of challenge.toml and what replaces it."""
 
-FROM = {"picks": 'entry = "picks"', "rows_per_team": 'rows = "entry"'}
+FROM = {
+    "picks": 'entry = "picks"',
+    "rows_per_team": 'rows = "entry"',
+    "machine_weight": 'checked = "people.txt"',
+}
 """The settings in which a key has an effect."""
 
 KEPT = ("primary", "missing", "picks", "quota", "split", "baselines")
@@ -69,6 +74,7 @@ def make(folder: Path, settings: str = "", key: str = "") -> Live:
     # All queries are one cluster, so that none may be flagged.
     live = Live.of(folder, ONE, TWO, settings=settings, flagged=0 if key == "clusters" else FLAGGED)
     (folder / "split.key").write_text("1" * 64 + "\n")
+    (folder / "people.txt").write_text(solution())
     live.run(ANNOUNCED)
     return live
 
@@ -98,7 +104,7 @@ def test_every_rule_is_tested() -> None:
     assert set(CHANGES) == set(RULES) - OF_SEVERAL
     free = {"title", "description", "measures", "per_query", "statistics", "reveal_solution", "late_board"}
     free |= {"phases", "stage", "slices", "slices_public", "judged_bounds"}
-    places = {"solution", "queries", "items", "submissions", "ignore", "file_names"}
+    places = {"solution", "checked", "queries", "items", "submissions", "ignore", "file_names"}
     assert set(Track.keys()) == {*RULES, *free, *places} - OF_SEVERAL
 
 

@@ -17,7 +17,7 @@ from docs.measures import pages, placed, slug
 from docs.peers import DIFFERENCES, PEERS
 from docs.tables import MODELS, TABLE, filled, helps
 from scorer.cli import COMMAND_GROUPS, COMMANDS
-from scorer.cli.evaluate import remarks
+from scorer.cli.reports import remarks
 from scorer.lists.reading.tables import COLUMNS
 from scorer.measures import KINDS, Kind, parse, parse_one
 from scorer.options import FORMAT_NAMES
@@ -29,6 +29,7 @@ from tests.paths import DOCS, ROOT
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 PROSE = {
     *("architecture.md", "benchmarks.md", "challenge-toml.md", "changelog.md", "citing.md", "leaderboard-json.md"),
+    "statistics.md",
     *("notebook.md", "publishing.md", "receiving.md", "releasing.md", "serving.md", "stability.md", "studies.md"),
     *("templates.md", "understanding-the-board.md", "upgrading.md", "verification-spec.md", "verify.md"),
 }

@@ -108,7 +108,7 @@ def test_runs_in_different_orders_are_partitioned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
     """Every query is had once, with all of its lists."""
-    monkeypatch.setattr("scorer.lists.match.PARTITION_BYTES", 500)
+    monkeypatch.setattr("scorer.lists.reading.blocks.PARTITION_BYTES", 500)
     queries = [f"q{number}" for number in range(60)]
     lists = [some_lists(queries), some_lists(queries[::-1], 1)]
     runs = [Run.of(write_run(tmp_path / f"{run}.run", each)) for run, each in enumerate(lists)]

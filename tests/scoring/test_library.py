@@ -27,9 +27,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
-from scorer.lists.reading.memory import PyarrowTable
+from scorer.lists.reading.memory import PyarrowTable, several
 from scorer.measures import DEFAULT_MEASURES
-from scorer.scoring.evaluation import several
 from tests.commands import command, here
 from tests.seeded_challenge import SETTINGS, write_challenge
 

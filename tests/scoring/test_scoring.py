@@ -289,7 +289,7 @@ def test_a_large_file_with_scattered_lists(tmp_path: Path, monkeypatch: pytest.M
     solution, names = Solution.read(solution_file), ["AP", "nDCG@10", "P@5"]
     whole = scorer.evaluate(solution, submission_file, names)
     monkeypatch.setattr("scorer.lists.reading.blocks.BLOCK", 1000)
-    monkeypatch.setattr("scorer.lists.match.PARTITION_BYTES", 5000)
+    monkeypatch.setattr("scorer.lists.reading.blocks.PARTITION_BYTES", 5000)
 
     assert scorer.evaluate(solution, submission_file, names) == whole
     submission_file.write_text("".join(sorted(order, key=lambda line: line.split()[0])), encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,8 @@ def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
         ties="trec",
         slices=None,
         clusters=None,
+        checked=None,
+        machine_weight=Decimal(1),
         slices_public="end",
         unjudged="nonrelevant",
         judged_bounds=None,
@@ -167,7 +170,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         "clusters",
     }
     others |= {"publish_submissions", "has_earlier_names", "deciding_phase", "auto_decimals", "viewer", "hidden"}
-    others |= {"clusters"}
+    others |= {"checked", "machine_weight"}
     assert type(track).model_fields.keys() - values.keys() == others
 
 
@@ -296,7 +299,8 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
             "exclude, submissions, ignore, file_names, list_length, cutoffs, primary, measures, decimals, "
             "missing, ties, unjudged, judged_bounds, equal_ranks, entry, picks, rows, rows_per_team, stage, "
-            "split, clusters, final, baselines, phases, late_board, trusted_times, quota, per_query, statistics, "
+            "split, clusters, checked, machine_weight, final, baselines, phases, late_board, trusted_times, quota, "
+            "per_query, statistics, "
             "slices, slices_public, reveal_solution, solution_format, submission_format",
         ),
     ],

@@ -14,10 +14,11 @@ from typing import Any
 from scorer.board.board import CERTAINTY, Board, Row, RowCertainty, SliceRow, rules
 from scorer.live.entry import STATE_WORDS, ColumnScores, Entry, rounded
 from scorer.live.phases import FIRST_RECEIPT
-from scorer.options import LEVEL, RESAMPLES, SEED, UNJUDGED_ENDS
+from scorer.options import CORRECTION, LEVEL, RESAMPLES, SEED, UNJUDGED_ENDS
 from scorer.record.log import LogLine
 from scorer.rules.metadata import field_text
 from scorer.rules.teams import Team
+from scorer.scoring.statistics.judges import JudgeCorrection
 from scorer.settings.tracks import Challenge
 from scorer.store.documents import Document
 from scorer.wording import (
@@ -261,6 +262,7 @@ def _exported(board: Board, row: Row) -> dict[str, CellValue]:
         "last entry": None if row.last_received is None else iso_time(row.last_received),
         **({"status": row.team.status} if any(each.team.is_excluded for each in board.rows) else {}),
         **_certainty(board, row),
+        **(_corrected(row, board.track.shown_decimals) if board.checked_queries else {}),
         **(dict(zip(UNJUDGED_ENDS, row.primary_bounds or (None, None), strict=True)) if reach else {}),
         **{f"{_METADATA}{each.name}": metadata.get(each.name) for each in board.metadata_fields},
     }
@@ -303,6 +305,13 @@ def _certainty(board: Board, row: Row) -> dict[str, CellValue]:
         certainty.separable_from_leader if certainty else None,
     )
     return dict(zip(CERTAINTY, values, strict=True))
+
+
+def _corrected(row: Row, decimals: int) -> dict[str, CellValue]:
+    """The mean by the machine, its bias, and the ends of the interval of the bias."""
+    machine, bias, ends, _ = row.correction or (None, None, None, 0)
+    values = (rounded(value, decimals) for value in (machine, bias, *(ends or (None, None))))
+    return dict(zip(CORRECTION, values, strict=True))
 
 
 def _named_scores(board: Board, entry: Entry | None) -> dict[str, CellValue]:
@@ -461,7 +470,14 @@ def _row(certainty: RowCertainty, decimals: int) -> dict[str, Any]:
         "tier": None if certainty.tier is None else certainty.tier + 1,
         "separable_from_leader": certainty.separable_from_leader,
         "first": rounded(certainty.first, 4),
+        **({} if certainty.correction is None else {"correction": _correction(certainty.correction, decimals)}),
     }
+
+
+def _correction(found: JudgeCorrection, decimals: int) -> dict[str, Any]:
+    ends = found.interval and [rounded(end, decimals) for end in found.interval]
+    values = {"machine": rounded(found.machine, decimals), "bias": rounded(found.bias, decimals), "interval": ends}
+    return values | {"checked": found.checked}
 
 
 def schema() -> str:

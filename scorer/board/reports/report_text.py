@@ -66,7 +66,7 @@ def task_sections(analysis: TaskAnalysis) -> list[Section]:
     if len(analysis.names) > 1:
         sections += [
             Section("Stability", list(_stability(analysis))),
-            Section("Ranking rules", list(rules_blocks(analysis))),
+            *([Section("Ranking rules", list(rules_blocks(analysis)))] if len(analysis.rules) > 1 else []),
             Section("Pairs", list(pairs_blocks(analysis))),
             Section(f"Values on the {analysis.task.words.cases}", list(values_blocks(analysis))),
         ]
@@ -88,6 +88,8 @@ def _ranking(analysis: TaskAnalysis) -> Iterator[_Block]:
     yield from task.notes
     yield _leader(analysis)
     method = "Korn and Graubard" if task.bounded else "percentile bootstrap"
+    if task.judges is not None:
+        method = "Student's t, from how the scores by both judges vary"
     yield Captioned(
         f"Means with 95 % intervals ({method}), the ranks that remain possible when all pairs are tested "
         f"at once, tiers, and how often each {words.algorithm} is first in a resample.",
@@ -248,7 +250,7 @@ def _undefined(analysis: TaskAnalysis) -> Iterator[_Block]:
     else:
         ends = zip(analysis.names, analysis.resampling.bca[:, 0].tolist(), strict=True)
         constant = [algorithm for algorithm, low in ends if math.isnan(low)]
-        if constant:
+        if constant and analysis.task.judges is None:
             listed = names(constant, words.algorithm, words.algorithms)
             yield f"The BCa interval is undefined for {listed}: all values are equal."
     if count == 1:
@@ -256,6 +258,8 @@ def _undefined(analysis: TaskAnalysis) -> Iterator[_Block]:
         yield f"{what} are undefined, because there is one {words.algorithm}."
         return
     for test, about in ((ONE_SIDED, "Wilcoxon test"), ("t", "t test")):
+        if test not in analysis.tests:
+            continue
         without = int((np.triu(analysis.tested, 1) & np.isnan(analysis.tests[test].p)).sum())
         if without:
             why = (
@@ -337,7 +341,7 @@ def _agreement_sentence(same: list[str], differ: list[str], analysis: TaskAnalys
 def pairs_blocks(analysis: TaskAnalysis) -> Iterator[_Block]:
     """Yield what the tests of pairs find."""
     yield from tests_sentences(analysis)
-    if len(analysis.names) <= MOST_COLUMNS:
+    if len(analysis.names) <= MOST_COLUMNS and ONE_SIDED in analysis.tests:
         algorithm = analysis.task.words.algorithm
         yield Captioned(
             f"P-values of the one-sided Wilcoxon test with Holm's correction: whether the {algorithm} of the row is "
@@ -348,14 +352,17 @@ def pairs_blocks(analysis: TaskAnalysis) -> Iterator[_Block]:
 
 def tests_sentences(analysis: TaskAnalysis) -> Iterator[str]:
     """Yield how many pairs each test of single pairs finds different, and what limits it."""
-    words, test = analysis.task.words, analysis.tests[ONE_SIDED]
+    words, tests = analysis.task.words, analysis.tests
     above = np.triu(analysis.tested, 1) & (analysis.means[:, None] != analysis.means[None, :])
     count = int(np.triu(analysis.tested, 1).sum())
-    significant = (test.holm <= LEVEL) | (test.holm.T <= LEVEL)
+    called = {
+        ONE_SIDED: "a one-sided Wilcoxon signed-rank test",
+        "t": "a paired t test",
+        "randomisation": "a randomisation test",
+    }
     by_name = {
-        "a one-sided Wilcoxon signed-rank test": int((above & significant).sum()),
-        "a paired t test": int((above & (analysis.tests["t"].holm <= LEVEL)).sum()),
-        "a randomisation test": int((above & (analysis.tests["randomisation"].holm <= LEVEL)).sum()),
+        called[name]: int((above & ((test.holm <= LEVEL) | (test.holm.T <= LEVEL))).sum())
+        for name, test in tests.items()
     }
     if analysis.tukey is not None:
         by_name["the randomised Tukey HSD test"] = int((above & (analysis.tukey <= LEVEL)).sum())
@@ -395,7 +402,7 @@ def _p_values(analysis: TaskAnalysis) -> Table:
 def values_blocks(analysis: TaskAnalysis) -> Iterator[_Block]:
     """Yield how the values on the cases are distributed."""
     task, words = analysis.task, analysis.task.words
-    scores = task.scores
+    scores = task.sign * task.shown
     best = np.nanmax(scores, axis=0)
     wins = (scores == best).sum(axis=1)
     most = int(np.argmax(wins))
@@ -405,13 +412,15 @@ def values_blocks(analysis: TaskAnalysis) -> Iterator[_Block]:
         if int((wins == wins[most]).sum()) == 1
         else f"No {words.algorithm} has the best value on more {words.cases} than all others"
     )
+    if task.judges is not None:
+        yield f"Single {words.cases} have the values by the solution alone, which no judgement of people corrects."
     yield f"{sentence} (a tie counts for each)."
     yield Figure("boxes", _medians_sentence(analysis))
 
 
 def _medians_sentence(analysis: TaskAnalysis) -> str:
     """The range of the medians."""
-    medians, decimals = analysis.rules["median"].values, decimals_of(analysis)
+    medians, decimals = np.nanmedian(analysis.task.shown, axis=1), decimals_of(analysis)
     low, high = int(np.argmin(medians)), int(np.argmax(medians))
     if medians[low] == medians[high]:
         return f"All medians are {decimal_text(float(medians[low]), decimals)}."

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorer.measures.matched import Floats, Ints
-from scorer.options import UNJUDGED_ENDS, JudgedBounds
+from scorer.options import CORRECTION, UNJUDGED_ENDS, JudgedBounds
 from scorer.scoring.evaluation import Evaluation
 from scorer.scoring.outcomes import Scored, aggregated
 from scorer.wording import SCORE_DECIMALS, TABLES, Cell, Column, Table, printable
@@ -124,12 +124,16 @@ def _scores(
     """Return the rows of one submission, the means last: what is in the query's column, and the cells by measure."""
     _, evaluation = report.submissions[index]
     decimals = {name: 0 if is_count(measure) else SCORE_DECIMALS for name, measure in report.measures.items()}
-    bounds = evaluation.bounds() or {}
+    bounds, corrections = evaluation.bounds() or {}, evaluation.corrections()
     unjudged = evaluation.unjudged_bounds(report.judged_bounds) if report.judged_bounds else {}
     means: dict[str, Cell] = {}
     for name, value in evaluation.items():
         below = _letters_below(report, name, index, comparisons[name]) if name in comparisons else ""
         means[name] = Cell(value, decimals[name], _is_best(report, index, name), below)
+        if corrections:
+            machine, bias, ends, _ = corrections[name]
+            numbers = zip(CORRECTION, (machine, bias, *(ends or (None, None))), strict=True)
+            means |= {f"{name} {what}": Cell(number, decimals[name]) for what, number in numbers}
         if name in bounds:
             worst, best = bounds[name]
             means |= {f"{name} worst": Cell(worst, decimals[name]), f"{name} best": Cell(best, decimals[name])}
@@ -193,11 +197,10 @@ def _comparisons(report: ScoreReport) -> Mapping[str, Floats]:
     )
 
     rounds, (_, first) = rounds_needed(len(report.submissions), report.significance), report.submissions[0]
-    by_query = [list(evaluation.by_query().values()) for _, evaluation in report.submissions]
     return {
         name: holm_matrix(
             randomisation(
-                np.array([[query[name] for query in scores] for scores in by_query], dtype=float),
+                np.array([evaluation.scores_of(name) for _, evaluation in report.submissions]),
                 rounds,
                 units=first.units,
             ),
@@ -243,6 +246,8 @@ def _submission(path: str, tag: str | None, evaluation: Evaluation, report: Scor
     for key, bounds in (("bounds", evaluation.bounds()), ("judged_bounds", unjudged)):
         if bounds is not None:
             entry[key] = {name: [_null_if_nan(worst), _null_if_nan(best)] for name, (worst, best) in bounds.items()}
+    if corrections := evaluation.corrections():
+        entry["corrections"] = {name: found._asdict() for name, found in corrections.items()}
     if report.slices:
         entry["slices"] = {
             part.label: {"queries": part.size, "scores": _defined(scores)}

@@ -44,10 +44,10 @@ Values = dict[str, Any]
 def analysis_values(analysis: TaskAnalysis) -> Values:
     """Return the values of the analysis of a track with two teams or more."""
     count, words = len(analysis.names), analysis.task.words
-    quantiles = np.nanquantile(analysis.task.values, (0.1, 0.25, 0.5, 0.75, 0.9), axis=1).T
+    quantiles = np.nanquantile(analysis.task.shown, (0.1, 0.25, 0.5, 0.75, 0.9), axis=1).T
     axis = axis_for([*quantiles.ravel().tolist(), *analysis.means.tolist()])
     low, high = (decimal_text(float(end), 2) for end in quantiles[0, [1, 3]])
-    best = np.count_nonzero(analysis.task.values == np.nanmax(analysis.task.values, axis=0), axis=1).tolist()
+    best = np.count_nonzero(analysis.task.shown == np.nanmax(analysis.task.shown, axis=0), axis=1).tolist()
     by_mean = analysis.ranking.ranks.tolist()
     ranks = [ranking.ranks.tolist() if ranking.is_defined else [None] * count for ranking in analysis.rules.values()]
     shown = [shared_ranks(each) for each in ranks]
@@ -112,7 +112,8 @@ def _pairs(analysis: TaskAnalysis, at: int) -> Values:
     count = len(analysis.names)
     shown = min(count, PANEL_ROWS)
     better = analysis.better[at, :shown].tolist()
-    p_values = analysis.tests[ONE_SIDED].holm[at].tolist() if count <= MOST_COLUMNS else ()
+    has_numbers = count <= MOST_COLUMNS and ONE_SIDED in analysis.tests
+    p_values = analysis.tests[ONE_SIDED].holm[at].tolist() if has_numbers else ()
     return {
         "p_values": [
             "" if other == at else "same" if math.isnan(p) else p_value(p) for other, p in enumerate(p_values)
@@ -128,7 +129,7 @@ def _pairs(analysis: TaskAnalysis, at: int) -> Values:
 
 def _scores(analysis: TaskAnalysis, at: int, quantiles: Floats, axis: Axis) -> Values:
     """The scores of a team on the queries."""
-    scores = analysis.task.values[at]
+    scores = analysis.task.shown[at]
     low, first, median, third, high = (axis.position(value) for value in quantiles.tolist())
     return {
         "zeros": percentage(float(np.count_nonzero(scores == 0) / np.count_nonzero(~np.isnan(scores)))),
@@ -142,7 +143,7 @@ def _scores(analysis: TaskAnalysis, at: int, quantiles: Floats, axis: Axis) -> V
 def _certainty(analysis: TaskAnalysis) -> Iterator[str]:
     """What the tests of single pairs find, and on which pairs the test of all pairs at once decides otherwise."""
     yield from tests_sentences(analysis)
-    test = analysis.tests[ONE_SIDED].holm
+    test = analysis.tests[ONE_SIDED if ONE_SIDED in analysis.tests else "randomisation"].holm
     alone, together = (test <= LEVEL) | (test.T <= LEVEL), analysis.better | analysis.better.T
     pairs = np.argwhere(np.triu(analysis.tested & (alone != together), 1)).tolist()
     if pairs:

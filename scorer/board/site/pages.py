@@ -66,6 +66,7 @@ from scorer.record.signatures import public_pem
 from scorer.rules.overall import OVERALL_FOLDER
 from scorer.rules.phases import with_grace
 from scorer.rules.quota import left_in_words, next_reset, zone_text
+from scorer.scoring.statistics.judges import LEAST_CHECKED
 from scorer.scoring.statistics.units import LEAST_UNITS
 from scorer.settings.published import published_settings
 from scorer.settings.tracks import DARK, FILE, LIGHT, LISTS, STATIC, Challenge, Track, contrast, public_lists, softened
@@ -118,6 +119,7 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
         captions.table_caption,
         captions.track_status,
         captions.without_scores,
+        captions.checked_sentences,
         captions.words_of,
         counting_rule,
         joined,
@@ -149,6 +151,7 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
 CONSTANTS: Mapping[str, object] = {
     "attempts": ATTEMPTS,
     "least_clusters": LEAST_UNITS,
+    "least_checked": LEAST_CHECKED,
     "most_queries": track_pages.MOST_QUERIES,
     "resamples": RESAMPLES,
     "seed": SEED,

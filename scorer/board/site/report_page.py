@@ -80,7 +80,7 @@ CHARTS: Mapping[str, Callable[[TaskAnalysis, str], Chart]] = {
     "rules": lambda of, finding: ranking_rules(
         of.names, {rule: ranking.ranks.tolist() for rule, ranking in of.rules.items() if ranking.is_defined}, finding
     ),
-    "boxes": lambda of, finding: query_boxes(of.names, of.task.values, _measure(of), finding),
+    "boxes": lambda of, finding: query_boxes(of.names, of.task.shown, _measure(of), finding),
 }
 """The charts of a task, by the names that `board.reports.report_text` has for them."""
 

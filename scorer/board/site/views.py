@@ -34,7 +34,19 @@ from scorer.wording import letters, range_of_ranks, shared_ranks
 MEASURES = 3
 """How many further measures are shown at first; those that are equal for all rows are not."""
 
-LEFT_OUT = ("last", "best", "queries", "measure", "entries", "change", "before", "interval judged", "interval")
+LEFT_OUT = (
+    "last",
+    "best",
+    "queries",
+    "measure",
+    "entries",
+    "change",
+    "before",
+    "interval judged",
+    "interval bias",
+    "interval machine",
+    "interval",
+)
 """The columns that a narrow window leaves out, in this order; of several measures, the last one first."""
 
 QUARTERS = 4
@@ -175,6 +187,8 @@ def board_columns(
             "score", measures[0].label, max(score_width, _head_width(measures[0]) + ARROW), measure=measures[0]
         ),
         BoardColumn("interval", "95 % interval", 27) if has_intervals else None,
+        BoardColumn("interval machine", "By the machine", 20) if board.checked_queries else None,
+        BoardColumn("interval bias", "Bias of the machine", 43) if board.checked_queries else None,
         BoardColumn("interval judged", "Unjudged bounds", 27) if has_bounds else None,
         BoardColumn("strip", "Scores on an axis"),
         BoardColumn("queries", "Queries", 18, "ascending") if drawn and marks else None,

@@ -9,10 +9,11 @@ import gzip
 import io
 import math
 import os
+import pickle
 import re
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
@@ -24,7 +25,19 @@ import pyarrow as pa
 from scorer.errors import FileError, Findings, Problem, system_failure
 from scorer.files import is_standard_input, located, regular_size
 from scorer.limits import MB, OWN_FILES, Limits
-from scorer.lists.reading.arrow import booleans, keep, list_lengths, one_array, pc, strings, take, text_lengths, texts
+from scorer.lists.reading.arrow import (
+    booleans,
+    fingerprints,
+    keep,
+    list_lengths,
+    one_array,
+    pc,
+    run_starts,
+    strings,
+    take,
+    text_lengths,
+    texts,
+)
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.wording import QUOTED, counted, printable, quoted
 
@@ -592,3 +605,73 @@ def subtopics(batches: Sequence[Graded]) -> pa.StringArray | None:
 
 
 Batch = TypeVar("Batch", Graded, Ranked)
+
+
+PARTITION_BYTES = 16 << 20
+"""The bytes of a file with scattered lists that are matched at a time."""
+
+MAX_PARTITIONS = 256
+"""Each partition is an open file while the lists are collected."""
+
+
+class TemporarySpaceError(Exception):
+    """The rows take more temporary disk space than is allowed."""
+
+
+def whole_lists(batches: Iterable[Ranked]) -> Iterator[list[Ranked]]:
+    """The batches in parts that hold whole lists, if the rows of each query are adjacent."""
+    coming = iter(batches)
+    part: list[Ranked] = []
+    batch = next(coming, None)
+    while batch is not None:
+        following = next(coming, None)
+        rows = len(batch.query)
+        start = rows if following is None or not rows else int(run_starts(batch.query)[-1])
+        if part and rows and part[-1].query[-1].as_py() != batch.query[0].as_py():
+            yield part
+            part = []
+        if start:
+            yield [*part, batch.part(0, start)]
+            part = []
+        if start < rows:
+            part.append(batch.part(start, rows))
+        batch = following
+    if part:
+        yield part
+
+
+def partitions_for(size: int) -> int:
+    """The number of partitions for files of `size` bytes together, so that one partition at a time fits into memory."""
+    return min(size // PARTITION_BYTES + 1, MAX_PARTITIONS)
+
+
+def by_query(
+    batches: Iterable[Ranked], partitions: int, temporary_mb: int = OWN_FILES.temporary_mb
+) -> Iterator[list[Ranked]]:
+    """The batches' rows in partitions on disk; all rows of a query are in one of them.
+
+    Memory holds one batch, then one partition, at a time. The rows of a partition are in the order of the file. Raises
+    TemporarySpaceError where the rows take more than `temporary_mb` MB, and OSError where they cannot be written.
+    """
+    from scorer.files.writing import temporary_folder  # noqa: PLC0415 (few files need it)
+
+    with temporary_folder() as folder:
+        files = [folder / str(number) for number in range(partitions)]
+        with ExitStack() as stack:
+            streams = [stack.enter_context(file.open("wb")) for file in files]
+            for batch in batches:
+                partition = (fingerprints(batch.query) % np.uint64(partitions)).astype(np.int64)
+                for number in np.unique(partition).tolist():
+                    pickle.dump(batch.where(partition == number), streams[number])
+                if sum(stream.tell() for stream in streams) > temporary_mb * MB:
+                    raise TemporarySpaceError
+        for file in files:
+            if part := list(_read(file)):
+                yield part
+            file.unlink()
+
+
+def _read(file: Path) -> Iterator[Ranked]:
+    with file.open("rb") as stream:
+        while stream.peek(1):
+            yield pickle.load(stream)  # noqa: S301 (written above, in a folder that only this process uses)

@@ -7,10 +7,12 @@ attributes, as in ir_measures and ir_datasets.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
+from numbers import Number
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
 
@@ -320,3 +322,57 @@ def _finite(values: Iterable[Any], what: str, findings: Findings) -> Floats:
     wrong = np.flatnonzero(~np.isfinite(numbers))
     findings.add_each(wrong + 1, lambda at: f"found {listed[wrong[at]]} as the {what}; expected a finite number")
     return numbers
+
+
+class Several(dict[str, str | os.PathLike[str] | MemorySource]):
+    """Submissions by name. Raises ValueError without a submission, or where a name is not text."""
+
+    def __init__(self, submissions: Mapping[str, str | os.PathLike[str] | MemorySource]) -> None:
+        if not isinstance(submissions, Mapping):
+            raise ValueError(  # noqa: TRY004 (all wrong calls raise ValueError)
+                f"found a {type(submissions).__name__}; expected a dict of submissions by name, as in "
+                '{"a": "a.run", "b": "b.run"}'
+            )
+        for name in submissions:
+            if not isinstance(name, str):
+                raise ValueError(  # noqa: TRY004
+                    f"found {quoted(repr(name))} as the name of a submission; expected text, as in {str(name)!r}"
+                )
+        super().__init__(submissions)
+
+
+def several(source: str | os.PathLike[str] | MemorySource) -> Several | None:
+    """Return the submissions by name; None for one submission.
+
+    The first value of a dict that has elements decides. Paths, tables, rows and dicts by query are whole submissions;
+    items in order, and dicts item -> run score, are lists of one query. Raises ValueError where the name of a
+    submission is not text.
+    """
+    if isinstance(source, Several):
+        return source
+    if not isinstance(source, dict | Mapping):
+        return None
+    whole = next((whole for whole in map(_is_whole, source.values()) if whole is not None), False)
+    return Several(source) if whole and not is_of_columns(source) else None
+
+
+def _is_whole(value: Any) -> bool | None:
+    """Whether a value of a dict is a whole submission; False for a list of one query; None if it can be either.
+
+    The types of the value and of its first element decide.
+    """
+    if isinstance(value, str):  # a path
+        return True
+    if not isinstance(value, dict):
+        if _is_scalar(value):  # reported where it is read
+            return None
+        if not isinstance(value, Mapping | Sequence | Set | np.ndarray):
+            return True
+    element = next(iter(value.values() if isinstance(value, Mapping) else value), None)
+    return not (isinstance(element, str) or _is_scalar(element)) if len(value) else None
+
+
+def _is_scalar(value: object) -> bool:
+    """Whether a value is a number, as of `decimal` or an array without dimensions, bytes or None."""
+    is_number = isinstance(value, float | Number | bytes | np.generic) or getattr(value, "ndim", 1) == 0
+    return value is None or (is_number and not isinstance(value, np.void))

@@ -223,6 +223,8 @@ def agree(
     JudgeAgreement(kappa=0.6364, pairs=4, queries=2)
     """
     KAPPA_WEIGHTS.check(weights)
+    if options.get("checked") is not None:
+        raise ValueError("checked corrects scores; name the checked queries as one of the two solutions")
     Options(**options).policies()
     need_libraries("scipy")  # before files are read
     split, clusters = options.pop("split", "all"), options.pop("clusters", None)

@@ -178,11 +178,12 @@ def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
         task.kept,
         task.bounded,
         task.units,
+        task.judges,
     )
     flips, above, better = scores.tests, scores.above, scores.better
     tested = tested_pairs(count, all_pairs=settings.all_pairs)
     tests = pair_tests(scores, tested)
-    rules = rankings(task, means, tests[ONE_SIDED], tested)
+    rules = rankings(task, means, tests.get(ONE_SIDED), tested)
     return TaskAnalysis(
         task=task,
         scores=scores,
@@ -214,6 +215,7 @@ def _best_first(task: Task) -> Task:
     order = sorted(range(len(means)), key=lambda at: -task.sign * means[at])
     return replace(
         task,
+        judges=task.judges and task.judges.rows(np.array(order)),
         algorithms=tuple(task.algorithms[at] for at in order),
         values=rows_at(task.values, np.array(order, dtype=np.int64)),
         means=None if task.means is None else tuple(task.means[at] for at in order),
@@ -221,12 +223,15 @@ def _best_first(task: Task) -> Task:
     )
 
 
-def rankings(task: Task, means: Floats, wilcoxon: PairTest, tested: Bools) -> dict[str, Ranking]:
+def rankings(task: Task, means: Floats, wilcoxon: PairTest | None, tested: Bools) -> dict[str, Ranking]:
     """Return the ranking by each rule. `means`, with the sign of the values, decide the rule "mean".
 
-    The rules that count wins by the one-sided Wilcoxon tests need at least two algorithms, and tests of all pairs.
+    The rules that count wins by the one-sided Wilcoxon tests need at least two algorithms, and tests of all pairs. Two
+    judges correct means only, not single cases: then "mean" is the only rule.
     """
     rules = {"mean": ranking(task.sign * means)}
+    if wilcoxon is None:
+        return rules
     rules |= {"median": RANKING_RULES["median"](task.scores), **by_query_ranks(task.scores)}
     for rule in BY_VALUE:
         rules[rule] = replace(rules[rule], values=task.sign * rules[rule].values)
@@ -313,7 +318,7 @@ def analysed_tasks(
 
 def _consensus(tasks: Sequence[TaskAnalysis], rule: str) -> Consensus | None:
     common = sorted(set.intersection(*(set(task.names) for task in tasks)))
-    if not common or not all(task.rules[rule].is_defined for task in tasks):
+    if not common or not all(rule in task.rules and task.rules[rule].is_defined for task in tasks):
         return None
     ranks = np.array([[task.rules[rule].ranks[task.names.index(name)] for name in common] for task in tasks])
     values = consensus(ranks)

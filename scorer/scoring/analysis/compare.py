@@ -11,6 +11,7 @@ import numpy as np
 
 from scorer.errors import MeasureError, ScorerError, need_libraries
 from scorer.lists import READ_AS
+from scorer.lists.reading.memory import Several
 from scorer.lists.slices import Slice
 from scorer.lists.solution import Solution, Source
 from scorer.measures import Measure, registry
@@ -25,8 +26,9 @@ from scorer.scoring.analysis.analysis import (
     task_document,
 )
 from scorer.scoring.analysis.kept import Task, TaskWords, without_missing
-from scorer.scoring.evaluation import Evaluation, Keywords, Several, evaluate, takes_options
+from scorer.scoring.evaluation import Evaluation, Keywords, evaluate, takes_options
 from scorer.scoring.outcomes import aggregated
+from scorer.scoring.statistics.judges import TwoJudges
 from scorer.scoring.statistics.paired_tests import (
     benjamini_hochberg,
     effect_sizes,
@@ -89,9 +91,10 @@ class Pair:
     is_significant: bool
     """Whether the adjusted p-value is at most 0.05, and the means are not equal."""
     effect_size: float | None
-    """Cohen's d of paired differences: their mean divided by their standard deviation; None where that is 0."""
+    """Cohen's d of paired differences: their mean divided by their standard deviation; None where that is 0, and with
+    `checked`."""
     wins: int
-    """On how many queries the first has the higher score."""
+    """On how many queries the first has the higher score; with `checked`, by the solution, as `ties` and the others."""
     ties: int
     """On how many the scores are equal."""
     losses: int
@@ -325,7 +328,9 @@ def compare(
     margin
         By how much a submission may be worse, for `Pair.is_not_worse`; without `against`, the first submission is
         compared with each other one.
-    split, missing, ties, nothing_relevant, unjudged, exclude, clusters, rel, solution_format, submission_format
+    split, missing, ties, nothing_relevant, unjudged, exclude, clusters, checked, machine_weight, rel
+        As for `evaluate`.
+    solution_format, submission_format
         As for `evaluate`.
 
     Returns
@@ -410,13 +415,16 @@ def tasks_of_slices(task: Task, slices: Sequence[Slice], queries: Sequence[str])
     for part in slices:
         cases = tuple(case for case, place in zip(task.cases, places, strict=True) if part.inside[place])
         units = units_within(task.units, part.inside[places])
-        values = task.values[:, part.inside[places]]
+        inside = part.inside[places]
+        judges = task.judges and task.judges.within(inside)
+        values = task.values[:, inside] if judges is None else judges.values
         if np.isnan(values).all(axis=1).any():
             left_out.append(f"The slice {quoted(part.label)} is left out: a submission has no score on its queries.")
         else:
             means = task.means and tuple(round(aggregated(row, "mean"), task.decimals) for row in values)
             name = f"{task.name}, {part.label}"
-            parts.append(replace(task, name=name, cases=cases, values=values, means=means, units=units, kept=None))
+            own = replace(task, name=name, cases=cases, values=values, means=means, units=units)
+            parts.append(replace(own, judges=judges, kept=None))
     return [replace(task, notes=(*task.notes, *left_out)), *parts]
 
 
@@ -440,10 +448,10 @@ def need_mean(measure: Measure) -> None:
 def task_of(evaluations: Mapping[str, Evaluation], name: str, measure: Measure) -> Task:
     """Return the scores of submissions as a task. Queries for which all are undefined are left out."""
     first = next(iter(evaluations.values()))
-    by_query = [list(evaluation.by_query().items()) for evaluation in evaluations.values()]
-    cases = tuple(query for query, _ in by_query[0])
-    values = np.array([[scores[name] for _, scores in each] for each in by_query], dtype=np.float64)
-    values = values.reshape(len(evaluations), len(cases))
+    cases = list(first.by_query())
+    values = np.array([each.scores_of(name) for each in evaluations.values()]).reshape(len(evaluations), len(cases))
+    every = [judges for each in evaluations.values() if (judges := each.judges([name])) is not None]
+    judges = TwoJudges.together(every) if every else None
     defined = np.atleast_1d(~np.isnan(values).all(axis=0))
     if not defined.any():
         raise ScorerError(f"{measure} is undefined for all queries, so nothing can be compared")
@@ -455,6 +463,7 @@ def task_of(evaluations: Mapping[str, Evaluation], name: str, measure: Measure) 
         measure=measure.mean_name,
         bounded=measure.bounded,
         units=units_within(first.units, defined),
+        judges=judges and judges.within(defined),
         words=_WORDS,
     )
 
@@ -485,7 +494,7 @@ def _pairs(analysis: TaskAnalysis, settings: Settings) -> tuple[Pair, ...]:
     family, method = np.append(p_values, np.ones(others)), settings.correction
     adjusted = holm(family) if method == "holm" else benjamini_hochberg(family, dependent=method == "by")
     differences = analysis.scores.differences(first, second)
-    sizes = effect_sizes(analysis.scores.scores)
+    sizes = effect_sizes(analysis.scores.scores * (np.nan if analysis.task.judges else 1))
     pairs = []
     for i, j, p_value, corrected, difference, interval, (wins, ties, losses) in zip(
         *(each.tolist() for each in (first, second, p_values, adjusted[: len(first)], *differences)), strict=True
@@ -512,7 +521,7 @@ def _pairs(analysis: TaskAnalysis, settings: Settings) -> tuple[Pair, ...]:
 
 def _decisive(analysis: TaskAnalysis, i: int, j: int) -> tuple[DecisiveCase, ...]:
     """Return the queries with the largest differences in each direction; of equal ones, those that come first."""
-    values, cases = analysis.task.values, analysis.task.cases
+    values, cases = analysis.task.shown, analysis.task.cases
     differences = np.nan_to_num(values[i] - values[j])
     rising = np.argsort(differences, kind="stable")
     falling = np.argsort(-differences, kind="stable")

@@ -18,6 +18,7 @@ from scorer.files import code_digest
 from scorer.measures.matched import Floats, Ints
 from scorer.scoring.statistics import blocks
 from scorer.scoring.statistics.all_pairs import AllPairs, Change
+from scorer.scoring.statistics.judges import TwoJudges
 from scorer.scoring.statistics.units import units_within
 from scorer.wording import counted, quoted
 
@@ -233,11 +234,18 @@ class Task:
     """Whether all values are in [0, 1], as the measure has it."""
     units: Ints | None = None
     """[case]: which cases belong together, by `units.units_within`."""
+    judges: TwoJudges | None = None
+    """The values by each of two judges, from which `values` follow; None with one."""
     words: TaskWords = TaskWords()
     notes: tuple[str, ...] = ()
     """Sentences about the data, such as what is missing."""
     kept: Kept | None = None
     """What is kept of the algorithms; None: nothing is."""
+
+    @property
+    def shown(self) -> Floats:
+        """[algorithm, case]: the values to show of single cases; of two judges, those by the first."""
+        return self.values if self.judges is None else self.judges.machine
 
     @property
     def scores(self) -> Floats:

@@ -18,6 +18,7 @@ from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.analysis.kept import ExtremeQuery, Kept, Task, number_of
 from scorer.scoring.statistics import blocks, in_threads, resampling
 from scorer.scoring.statistics.all_pairs import PackedWeights
+from scorer.scoring.statistics.judges import TwoJudges
 from scorer.scoring.statistics.paired_tests import holm_matrix, outcomes, t_test, wilcoxon_greater
 from scorer.scoring.statistics.rankings import means as means_of
 from scorer.scoring.statistics.units import sums_of_units, unless_few, values_of_units
@@ -70,6 +71,13 @@ class TaskScores:
     """Whether all scores are in [0, 1]."""
     units: Ints | None = None
     """[query]: which queries belong together, by `units.units_within`: draws, signs and intervals are of these."""
+    judges: TwoJudges | None = None
+    """The scores by each of two judges, whose `values` are `scores`; None with one. Intervals are by both then."""
+
+    @property
+    def shown(self) -> Floats:
+        """[row, query]: the scores of single queries to show; of two judges, those by the first."""
+        return self.scores if self.judges is None else self.judges.machine
 
     @cached_property
     def is_complete(self) -> bool:
@@ -106,7 +114,9 @@ class TaskScores:
 
     @cached_property
     def percentile(self) -> Floats:
-        """[row, 2]: the percentile intervals of the means."""
+        """[row, 2]: the percentile intervals of the means; NaN with two judges."""
+        if self.judges is not None:
+            return np.full((len(self.scores), 2), np.nan)
 
         def intervals(rows: Ints) -> Floats:
             return unless_few(resampling.percentile_intervals(rows_at(self.resampled, rows).T), self.units)
@@ -116,13 +126,18 @@ class TaskScores:
     @cached_property
     def intervals(self) -> Floats:
         """[row, 2]: the intervals of the means that are shown."""
+        if self.judges is not None:
+            judges = self.judges
+            return self._values("intervals", 2, lambda rows: judges.rows(rows).intervals(self.units))
         if not self.bounded:
             return self.percentile
         return self._values("intervals", 2, lambda rows: resampling.mean_intervals(self.scores[rows], units=self.units))
 
     @cached_property
     def bca(self) -> Floats:
-        """[row, 2]: the bias-corrected and accelerated intervals of the means."""
+        """[row, 2]: the bias-corrected and accelerated intervals of the means; NaN with two judges."""
+        if self.judges is not None:
+            return self.percentile
 
         def intervals(rows: Ints) -> Floats:
             values = values_of_units(self.scores[rows], self.units)
@@ -219,9 +234,13 @@ class TaskScores:
         """[pair, 6]: the parts of `Differences`."""
 
         def of_block(block: slice) -> Floats:
-            differences = self.scores[first[block]] - self.scores[second[block]]
-            intervals = resampling.difference_intervals(differences, bounded=self.bounded, units=self.units)
-            return np.column_stack([means_of(differences), intervals, outcomes(differences)])
+            shown = differences = self.scores[first[block]] - self.scores[second[block]]
+            if self.judges is None:
+                intervals = resampling.difference_intervals(differences, bounded=self.bounded, units=self.units)
+            else:
+                judges = self.judges.differences(first[block], second[block])
+                intervals, shown = judges.intervals(self.units), judges.machine
+            return np.column_stack([means_of(differences), intervals, outcomes(shown)])
 
         return np.concatenate(in_threads(of_block, blocks(max(len(first), 1), _AT_ONCE)))
 
@@ -231,8 +250,8 @@ class TaskScores:
         Only queries for which all rows have scores are compared. Of equally far queries, the first ones are listed.
         `numbers` are what queries are called, [query].
         """
-        complete = np.flatnonzero(~np.isnan(self.scores).any(axis=0))
-        scores, queries = self.scores[:, complete], numbers[complete].tolist()
+        complete = np.flatnonzero(~np.isnan(self.shown).any(axis=0))
+        scores, queries = self.shown[:, complete], numbers[complete].tolist()
         medians = medians_of_others(scores, self.ranked)
 
         def listed(row: int, distance: Floats, least: float) -> tuple[ExtremeQuery, ...]:
@@ -336,7 +355,8 @@ def can_be_significant(count: int, flips: int) -> bool:
 
 
 def pair_tests(scores: TaskScores, tested: Bools) -> dict[str, PairTest]:
-    """Return the tests of the pairs that are tested, [i, j], by name: wilcoxon, t, randomisation.
+    """Return the tests of the pairs that are tested, [i, j], by name: wilcoxon, t, randomisation; with two judges,
+    only the last one.
 
     Holm's method counts all pairs, also those that are not tested: they count as if their p-value were 1. The adjusted
     p-values of the others are then never too small.
@@ -355,7 +375,9 @@ def _p_values(task: TaskScores, tested: Bools) -> dict[str, Floats]:
     scores = task.scores
     first, second = np.nonzero(np.triu(tested))
     p_values = {name: np.full(tested.shape, np.nan) for name in (ONE_SIDED, "t", "randomisation")}
-    if tested.sum() == tested.size - len(tested):
+    if task.judges is not None:  # the others are about single queries, which have no corrected score
+        del p_values[ONE_SIDED], p_values["t"]
+    elif tested.sum() == tested.size - len(tested):
         p_values |= {ONE_SIDED: wilcoxon_greater(scores, task.units), "t": t_test(scores, task.units)}
     else:
 

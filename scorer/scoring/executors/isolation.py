@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from scorer.files.writing import temporary_folder
 from scorer.limits import MB, Limits
-from scorer.lists.match import MAX_PARTITIONS
+from scorer.lists.reading.blocks import MAX_PARTITIONS
 from scorer.scoring.executors import GoOn, always
 from scorer.scoring.outcomes import Failed, too_slow, unexpected
 
