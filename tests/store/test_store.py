@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from hashlib import sha256
@@ -21,13 +22,14 @@ from sqlalchemy.exc import IntegrityError
 from scorer.errors import Findings, Problem, StoreError
 from scorer.lists import Counts
 from scorer.live.entries import with_outcomes
-from scorer.live.entry import SubmissionState, submissions
+from scorer.live.entry import SubmissionState, recorded, submissions
 from scorer.measures import Measure, parse
 from scorer.organising.scan import import_submissions
 from scorer.scoring.outcomes import Rejected, Scored
 from scorer.store.events import Basis, BasisBody, Submission
 from scorer.store.rows import drop_outcomes
 from scorer.store.schema import SCHEMA_VERSION, schema_table
+from scorer.store.snapshot import Snapshot
 from scorer.store.store import GENERATIONS, Store
 from tests.databases import NewPlace, changed, content, record_basis, rows, seal
 from tests.paths import ROOT
@@ -603,3 +605,28 @@ def test_two_processes_may_create_and_fill_a_database_at_once(place: str) -> Non
         stored = entries(store, "cold-start", BASIS)
     assert len(stored) == 24
     assert all(each.result is not None for each in stored)
+
+
+def test_another_history_in_the_same_file_is_noticed(file: Path) -> None:
+    """A backup is written back into the open file, and then another process records as many events as were lost."""
+
+    def state(view: Snapshot) -> tuple[object, ...]:
+        return view.revision, list(view.all_events), dict(recorded(view, "cold-start")), view.known_digests(BASIS)
+
+    with (
+        opened(file) as kept,
+        closing(sqlite3.connect(":memory:")) as backup,
+        closing(sqlite3.connect(file)) as open_file,
+    ):
+        store_result(kept, submission("first"), BASIS, scored(1))
+        open_file.backup(backup)
+        store_result(kept, submission("lost"), BASIS, scored(2))
+        lost = kept.read(state)
+        backup.backup(open_file)
+        with Store.open(file) as other:
+            store_result(other, submission("new"), BASIS, scored(2))
+            found = other.read(state)
+
+        assert kept.read(state) == found
+        assert found[0] == lost[0]
+        assert found[1:] != lost[1:]
