@@ -178,7 +178,7 @@ def _entries(now: Now, track: Track, measures: Sequence[Measure], cache: Cache |
             name, rules, parts, lambda new: {team: tuple(derive(part)) for team, part in new.items()}
         )
         of_teams = {team: iter(each) for team, each in by_team.items()}
-        return (next(of_teams[team]) for team in teams)
+        return map(next, map(of_teams.__getitem__, teams))
 
     judged = tuple(advanced("judged", parts, lambda part: _judged(part, now, track)))
     released = _released(now, track, judged, cache) if track.has_ladder and measures else {}

@@ -250,7 +250,8 @@ def plan(
     if stored:
         kept.remove(set(stored) - present)  # what was withdrawn or replaced before its phase closed
     known_sources = [source for source in sources.files if source[1].digest in before.known]
-    not_kept = [] if is_same else sources.keep(known_sources)
+    still = present.intersection(stored)
+    not_kept = [] if is_same else sources.keep([each for each in known_sources if each[1].digest not in still])
 
     doubts = []
     if solution is not None:

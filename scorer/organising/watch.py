@@ -100,9 +100,10 @@ class Sources:
         Yields a function that waits for the bytes with a digest, and returns why they cannot be kept; empty if they
         are.
         """
-        kept = frozenset(self.kept.digests()) if self.keeps_more and len(files) > _FEW else self.kept
         new = {
-            submission.digest: file for file, submission in files if self.keeps_more and submission.digest not in kept
+            submission.digest: file
+            for file, submission in files
+            if self.keeps_more and submission.digest not in self.kept
         }
         if not new:
             yield lambda _: ""
@@ -202,7 +203,7 @@ _AT_ONCE = timedelta(seconds=3)
 """How long a render waits for the score of what was just handed in."""
 
 _FEW = 20
-"""The last events that a render looks at for that; and the files that are looked for one by one."""
+"""The last events that a render looks at for that."""
 
 _OF_RUNS = ("arrival", "return", "team", "phases")
 """The kinds of events that a run records of what it finds in the folder of the challenge, and takes into account."""

@@ -56,7 +56,8 @@ class Archive:
     def digests(self) -> list[str]:
         """The digests of all files, sorted; none if there is no such folder yet."""
         names = os.listdir(self.folder) if self.folder.is_dir() else ()  # noqa: PTH208 (of thousands of files)
-        digests = (name.removesuffix(self._ending) for name in names if name.endswith(self._ending))
+        ending = self._ending
+        digests = (name.removesuffix(ending) for name in names if name.endswith(ending))
         return sorted(filter(SHA256.fullmatch, digests))
 
     @property
