@@ -10,6 +10,7 @@ moniz_news.py           the same paper, table 1
 populations.py          queries from which scores are drawn, with known means
 coverage.py             how often intervals, ranges of ranks, tiers and tests are right on such scores
 skewed.py               how often intervals are right where rare scores decide the mean
+judges.py               how often scores by two judges are right
 tracks.py               how often overall rankings are right where tracks share queries
 shown_scores.py         what a board shows of preliminary scores: rounded, or by the Ladder
 ladder_attack.py        a team that overfits the preliminary queries by probing the board, in two ways

@@ -10,7 +10,7 @@ import pytest
 
 from scorer.scoring.statistics.rankings import weighted_sums
 from scorer.scoring.statistics.resampling import sign_flips
-from studies import choosing, coverage, skewed, tracks
+from studies import choosing, coverage, judges, skewed, tracks
 from studies.coverage import Alarms, Coverage, Decisions
 from studies.populations import POPULATIONS, Population
 from tests.paths import DOCS
@@ -220,3 +220,19 @@ def test_rare_large_losses_are_missed() -> None:
     found = (few.covered, few.interval, few.t, few.flips, few.wilcoxon)
     assert few.no_loss == pytest.approx(0.364, abs=0.001)
     assert found == pytest.approx(documented, abs=0.15)
+
+
+def test_scores_by_two_judges_are_as_documented() -> None:
+    """Of fewer samples: each cell within five standard errors of the least that the page states; rare scores less."""
+    of_judges = r"cover ([\d.]+) to .*?at least ([\d.]+) %.*?on ([\d.]+) % of the boards, the\s+correction on ([\d.]+)"
+    found = re.search(of_judges, DOCUMENT.partition("300 checked")[2], re.DOTALL)
+    assert found is not None
+    usual, rare, alone, corrected = (float(each) / 100 for each in found.groups())
+    study = judges.judges(300, 60)
+
+    for cell, _, *shares in study.rows:
+        least = rare if str(cell).startswith("95 %") else usual
+        assert all(isinstance(share, float) and share > least - 5 * math.sqrt(0.05 / 300) for share in shares), cell
+    assert [claim.verdict for claim in study.claims] == ["holds", "holds"]
+    assert corrected <= judges.MOST < 0.6 < alone
+    assert study.figure.count("<polyline") == 2
