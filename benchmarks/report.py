@@ -290,6 +290,12 @@ def _live(part: Results) -> str:
     first = {name: f"{median(boards):.1f}" if any(boards) else "—" for name, boards in ours.items()}
     table = _processes("step", "seconds until the boards", first, part)
     verdict = "A run writes the site of a render from nothing." if part["same"] else "The sites differ."
+    if loop := part.get("loop"):
+        board, site = (median(column) for column in zip(*loop, strict=True))
+        verdict += (
+            f" An entry that is handed in to `scorer serve` is on the board {board:.1f} s after its last byte, and the "
+            f"site is complete after {site:.1f} s."
+        )
     return f"### A live challenge of {part['teams']:,} teams and {part['queries']:,} queries\n\n{table}\n\n{verdict}"
 
 

@@ -68,16 +68,16 @@ def serving(bench: Bench) -> Results:
     subprocess.run([*_scorer(), "run", str(folder)], check=False, capture_output=True)
     results: Results = {"recorded": recorded, "teams": TEAMS, "rate": RATE}
     for name, options in (("accepting", ["--no-runner"]), ("scoring", [])):
-        with _server(folder, options) as sender:
+        with server(folder, options) as sender:
             results[name] = sender.at_rate(seconds)
         bench.say(f"  {name}: {results[name]}")
-    with _server(folder, []) as sender:
+    with server(folder, []) as sender:
         results["single"] = []
         for _ in range(single):
             time.sleep(seconds)  # until the loops have nothing to do
             results["single"].append(sender.until_shown(folder))
     bench.say(f"  single: {results['single']}")
-    with _server(folder, []) as sender:
+    with server(folder, []) as sender:
         results["crowded"] = sender.beside_slow_files(25 * seconds, OTHERS)
     bench.say(f"  crowded: {results['crowded']}")
     return results
@@ -213,7 +213,7 @@ class _Sender:
 
 
 @contextmanager
-def _server(folder: Path, options: list[str]) -> Iterator[_Sender]:
+def server(folder: Path, options: list[str]) -> Iterator[_Sender]:
     """A server of a challenge on a free port."""
     with Store.open(folder / "scores.db") as store:
         tokens = [issue(store, f"team-{number:03}", "token") for number in range(TEAMS)]
