@@ -9,7 +9,6 @@ import re
 import stat
 import sys
 import time
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -135,11 +134,6 @@ class Listing:
     def files(self) -> Mapping[str, SubmissionFile]:
         """The submissions, by file."""
         return {file.file: file for file in self.all if isinstance(file, SubmissionFile)}
-
-    @cached_property
-    def most_of_a_team(self) -> int:
-        """The largest number of submissions of a team."""
-        return max(Counter(file.team for file in self.files.values()).values(), default=0)
 
     def is_missing(self, file: str) -> bool:
         """Whether a file is gone. A file that cannot be read, or whose folder cannot be read, is not gone."""

@@ -5,7 +5,6 @@ To watch a challenge, this process scores what is handed in, and another one run
 
 from __future__ import annotations
 
-import gc
 import glob
 import json
 import math
@@ -339,11 +338,8 @@ class ChallengeRun:
 
     def score_others(self, go_on: GoOn) -> None:
         """Score all tracks, for `RunLoop`; what was handed in just now is left to the loop of arrivals."""
-        is_first = not self.last
         self.current().score(go_on, leaves_fresh=True)
         self.messages.again()
-        if is_first:
-            gc.freeze()  # what is kept of the record stays: no collection of garbage has to look at it
 
     def update_site(self) -> None:
         """Render the site if it would change, for `RunLoop`."""

@@ -275,13 +275,11 @@ def _warning(track: Track, gone: Sequence[str], recorded: int, present: int) -> 
 
 
 def _within_limit(
-    listing: Listing, limits: Limits, recorded: Collection[str]
+    listed: Iterable[FolderFile], limits: Limits, recorded: Collection[str]
 ) -> tuple[list[FolderFile], list[str], tuple[str, ...]]:
     """The files within `files_per_team`, recorded and earlier ones first; some others; and a message for each team."""
-    if listing.most_of_a_team <= limits.files_per_team:
-        return list(listing), [], ()
     by_team: dict[str, list[SubmissionFile]] = defaultdict(list)
-    for file in listing:
+    for file in listed:
         if isinstance(file, SubmissionFile):
             by_team[file.team].append(file)
     left_out: set[str] = set()
@@ -298,7 +296,7 @@ def _within_limit(
             f"{len(files) - limits.files_per_team:,} of them are left out; the limit is {limits.files_per_team:,} "
             "(limits.files_per_team)"
         )
-    return [file for file in listing if file.file not in left_out], some, tuple(messages)
+    return [file for file in listed if file.file not in left_out], some, tuple(messages)
 
 
 @dataclass(frozen=True, eq=False)
