@@ -71,8 +71,8 @@ def _run(bench: Bench, command: str, folder: Path) -> tuple[Cost, float]:
     return cost, max((folder / "site" / "main" / "index.html").stat().st_mtime - began, 0.0)
 
 
-LOOKS = 30.0
-"""Seconds to wait at most until the loops have nothing to do."""
+SETTLED = 5.0
+"""Seconds to wait at most until the loops have nothing to do, unless there is more patience."""
 
 
 def _in_loop(bench: Bench, folder: Path) -> list[tuple[float, float]]:
@@ -83,8 +83,8 @@ def _in_loop(bench: Bench, folder: Path) -> list[tuple[float, float]]:
     lists = max((folder / "submissions" / "main").iterdir()).read_text().splitlines()
     found = []
     with server(folder, []) as sender:
-        for number in range(1, 4):
-            quiet(LOOKS)
+        for number in range(1, bench.sizes.rounds + 1):
+            quiet(bench.patience or SETTLED)
             sender.content = "".join(_turned(line, number) for line in lists).encode()
             before, began = site.stat().st_mtime_ns, time.monotonic()
             board = sum(sender.until_shown(folder))
