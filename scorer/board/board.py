@@ -506,13 +506,15 @@ _SLICES = {
 }
 
 
-def checked_rules(track: Track, queries: int) -> tuple[str, ...]:
-    """How scores by a machine are corrected by those of people for so many queries; none without two judges."""
-    if not queries:
+def checked_rules(board: Board) -> tuple[str, ...]:
+    """How scores by a machine are corrected by those of people for some queries; none without two judges."""
+    track, queries = board.track, f"{board.checked_queries:,}" if board.checked_queries else "some"
+    if track.checked is None:
         return ()
     times = ["weighted"] if track.machine_weight != 1 else []
     weighted = "".join(sentences("checked", *times, weight=f"{track.machine_weight.normalize():f}"))
-    return sentences("checked", "judged", "score", "outside", queries=f"{queries:,}", weighted=weighted)
+    apart = ["stages"] if board.preliminary_queries and track.final == "all" else []
+    return sentences("checked", "judged", "score", *apart, "outside", queries=queries, weighted=weighted)
 
 
 def slice_rules(track: Track) -> tuple[str, ...]:
@@ -594,7 +596,7 @@ def _queries(board: Board) -> list[str]:
     """Which queries the scores are means over."""
     queries, scored, preliminary = board.queries, board.scored_queries, board.preliminary_queries
     if not scored:
-        return ["No entry has been scored yet."]
+        return ["No entry has been scored yet.", *checked_rules(board)]
     sentences = [f"Scores are means over the {counted(queries, 'query', 'queries')} of the solution."]
     if scored < queries:
         sentences = [
@@ -606,7 +608,7 @@ def _queries(board: Board) -> list[str]:
         sentences.append(f"Preliminary scores are means over {preliminary:,} of them, final scores over {final}.")
     elif not board.track.shows_final and not board.track.hides_scores:
         sentences.append("The solution flags no queries for preliminary scores, so there are no scores to show.")
-    sentences += checked_rules(board.track, board.checked_queries)
+    sentences += checked_rules(board)
     if board.primary_certainty and (clusters := board.primary_certainty.clusters):
         sentences.append(
             f"Queries belong together in {counted(clusters, 'cluster')}; intervals and tests count these, not queries."

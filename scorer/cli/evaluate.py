@@ -149,7 +149,7 @@ def check_several(names: Sequence[str], what: str) -> None:
         raise WrongCallError(f"{quoted(shown(twice))} is listed twice; list each {what} once")
 
 
-def check_standard_input(*paths: str) -> None:
+def check_standard_input(*paths: str | None) -> None:
     """Raise WrongCallError if standard input is named more than once."""
     if paths.count("-") > 1:
         raise WrongCallError("standard input (-) can be read only once; name a file for the other")
@@ -246,7 +246,7 @@ def evaluate(
     policies = _checked_policies(printed, options)
     if not submissions:
         raise WrongCallError(challenge_hint(solution) or "the following arguments are required: submission")
-    check_standard_input(solution, *submissions)
+    check_standard_input(solution, *submissions, options.checked)
     with wrong_call("--measure"):
         measures = registry.requested(requested or [DEFAULT_MEASURES_TEXT])
         for measure in measures.values() if options.ties == "expected" else ():
@@ -299,7 +299,7 @@ def _checked_policies(printed: _Printed, options: FileOptions) -> dict[str, str]
     from scorer.scoring.evaluation import Options
 
     printed.check()
-    if options.clusters is not None and printed.significance is None:
+    if options.clusters is not None and printed.significance is None and options.checked is None:
         raise WrongCallError("--clusters: decides about differences; add --significance LEVEL")
     if options.checked is not None and (printed.tie_bounds or printed.judged_bounds):
         raise WrongCallError("--checked: corrects scores, so bounds of scores by one solution do not hold; remove them")
@@ -461,7 +461,7 @@ def tasks_of_files(
     from scorer.lists.solution import Solution, excluded
     from scorer.scoring.analysis.compare import run_tasks, tasks_of_slices
 
-    check_standard_input(solution, *paths)
+    check_standard_input(solution, *paths, options.checked)
     options.check_formats()
     submissions = paths_by_name(paths, row_name, options.submission_format)
     policies = {**vars(options), "exclude": excluded(options.exclude)}

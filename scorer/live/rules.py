@@ -83,6 +83,8 @@ def with_rules(track: Track, recorded: BasisBody) -> Track:
         rules["exclude"] = track.exclude if track.exclude not in (None, SELF) else exclude["file"]
     if rules["clusters"] is None and track.clusters_path is not None:
         rules["clusters"] = track.clusters
+    # Whether there is a second solution is a rule, as its bytes are; where it is, is none.
+    rules["checked"] = recorded.checked and (track.checked or recorded.checked)
     try:
         return Track.model_validate(values | rules)
     except ValidationError as error:

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 
-from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError, need_libraries
+from scorer.errors import (
+    IN_MEMORY,
+    Findings,
+    MeasureError,
+    Problem,
+    SolutionError,
+    SubmissionError,
+    SubmissionsError,
+    need_libraries,
+)
 from scorer.files import is_regular, shown
 from scorer.lists import EQUAL_SCORES, Counts
 from scorer.lists.formats import shortest
@@ -47,7 +56,7 @@ from scorer.scoring.statistics.judges import JudgeCorrection, TwoJudges
 from scorer.scoring.statistics.units import units_of, units_within
 from scorer.scoring.submission import score, score_parts
 from scorer.scoring.unjudged import mean_bounds
-from scorer.wording import SCORE_DECIMALS, Tabular, counted, suggestion
+from scorer.wording import QUOTED, SCORE_DECIMALS, Tabular, counted, shortened, suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,9 +124,9 @@ class Options:
 
 
 def check_weight(weight: object) -> float:
-    """Return the weight of a machine's scores. Raises ValueError where it is not a finite number of 0 or more."""
-    if not (isinstance(weight, Real) and 0 <= float(weight) < math.inf):
-        raise ValueError(f"machine_weight is a number of 0 or more; found {weight!r}")
+    """Return the weight of a machine's scores. Raises ValueError where it is not a number from 0 to 10."""
+    if not (isinstance(weight, Real) and not weight < 0 and weight <= 10):
+        raise ValueError(f"machine_weight is a number from 0 to 10; found {shortened(repr(weight), QUOTED)}")
     return float(weight)
 
 
@@ -549,8 +558,8 @@ def evaluate(
     ------
     ValueError
         `split`, `missing`, `ties`, `nothing_relevant` or `unjudged` is not an allowed word, `rel` is not finite,
-        `machine_weight` is below 0, `checked` is combined with missing "skip" or `tie_bounds`, or the name of a
-        submission is not text.
+        `machine_weight` is not from 0 to 10, `checked` is combined with missing "skip" or `tie_bounds`, or the name of
+        a submission is not text.
     MeasureError
         A name is not that of a measure, `ties` is "expected" and a measure has no formula for it, or with `checked`, a
         measure is no mean.
@@ -611,7 +620,10 @@ def _checked(solution: Solution, source: Source | Solution, options: Options, me
         if measure.kind.aggregation != "mean":
             raise MeasureError(f"{measure} is no mean over the queries, and checked corrects means; leave it out")
     where = shown(source) if isinstance(source, str | os.PathLike) else "the checked queries"
-    second = Solution.for_a_call(source, options.solution_format)
+    try:
+        second = Solution.for_a_call(source, options.solution_format)
+    except SolutionError as error:
+        raise type(error)(where, error.findings) from error
     check_gains(second, measures, where)
     return solution.with_checked(second, where)
 

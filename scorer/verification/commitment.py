@@ -290,17 +290,18 @@ def _value(value: object) -> str:
 
 
 def _solution(document: CommitmentDocument, content: Mapping[str, Any], track: str, file: Path) -> Verified:
-    """Whether the solution that the organiser published is the committed one, or the one of an erratum."""
+    """Whether a solution that the organiser published is the committed one, or the one of an erratum."""
     statement = f"{track}: {file.name} is the solution that was committed"
     if track not in content["tracks"]:
         return Verified(statement, f"nothing was committed for a track {quoted(track)}")
-    sha256, committed = hashlib.sha256(read_bytes(file)).hexdigest(), content["tracks"][track].get("solution")
-    if sha256 == committed:
-        return Verified(statement)
-    changes = _errata(document, track, "solution")
-    if changes and track in document.tracks and sha256 == document.tracks[track].solution:
-        return Verified(f"{track}: {file.name} is the solution of {changes[-1]}")
-    return Verified(statement, f"its SHA-256 is {sha256}, committed was {committed}")
+    sha256, committed = hashlib.sha256(read_bytes(file)).hexdigest(), content["tracks"][track]
+    for name in ("solution", "checked"):
+        if sha256 == committed.get(name):
+            return Verified(f"{track}: {file.name} is {_FILES[name]} that was committed")
+        changes = _errata(document, track, name)
+        if changes and track in document.tracks and sha256 == getattr(document.tracks[track], name):
+            return Verified(f"{track}: {file.name} is {_FILES[name]} of {changes[-1]}")
+    return Verified(statement, f"its SHA-256 is {sha256}, committed was {committed.get('solution')}")
 
 
 def _split(document: CommitmentDocument, content: Mapping[str, Any], file: Path) -> Iterator[Verified]:

@@ -18,7 +18,7 @@ from scorer.options import Split
 from scorer.organising.render import boards
 from scorer.settings.loading import read_challenge
 from tests.commands import here
-from tests.live_challenges import END, ONE, SECOND_END, SECOND_START, START, TWO, Live, day
+from tests.live_challenges import END, ONE, SECOND_END, SECOND_START, START, TWO, Live, day, ranks
 from tests.paths import tree
 
 QUERIES, ITEMS = 60, [f"i{number:02}" for number in range(20)]
@@ -59,16 +59,18 @@ def live(tmp_path: Path) -> Live:
     return made
 
 
-def expected(live: Live, team: str, split: Split, people: str = "people.txt") -> scorer.Evaluation:
-    """The scores of a team by the library."""
+def expected(
+    live: Live, team: str, split: Split, people: str = "people.txt", weight: float | None = 0.75
+) -> scorer.Evaluation:
+    """The scores of a team by the library; without a weight, by the machine alone."""
     folder = live.folder / "solutions"
     found = scorer.evaluate(
         folder / "main.txt",
         live.path(f"{team}/1"),
         ["nDCG@5", "AP"],
         split=split,
-        checked=folder / people,
-        machine_weight=0.75,
+        checked=None if weight is None else folder / people,
+        machine_weight=1 if weight is None else weight,
     )
     assert isinstance(found, scorer.Evaluation)
     return found
@@ -113,11 +115,12 @@ def test_pages_and_exports_say_what_people_changed(live: Live) -> None:
             "A score is the mean by the machine times 0.75, plus the mean on these queries of the score by people"
             in text
         )
-        assert "It may be below 0 or above 1." in text
+        assert "Preliminary and other queries are corrected apart;" in text
+        assert "Scores may be below 0 or above 1." in text
     for text in (
         "By the machine",
         "Bias of the machine",
-        "People judged 30 of them",
+        "People judged 30 queries",
         "Student’s t, from how the scores",
     ):
         assert text in board
@@ -167,6 +170,40 @@ def test_the_second_solution_is_secret_and_a_rule(live: Live) -> None:
     live.put("evil/1", people.read_text(), at)
     live.run(at + (END - START) / 100)
     assert "evil/1" not in live.states()
+
+
+def test_an_erratum_takes_it_away_and_brings_it_back(live: Live) -> None:
+    """With its weight: what is in force does not depend on what the files name now."""
+    before = ranks(live.board(START))
+    names = 'checked = "solutions/people.txt"\nmachine_weight = 0.75\n'
+    live.edit(names, "")
+    at = START + (END - START) / 4
+    assert live.run(at).notes[0].startswith("main: machine_weight, checked differ from the rules in force")
+    assert ranks(live.board(at)) == before
+    assert live.preview(at).rules[0] == "machine_weight: 0.75 before, none after"
+    live.apply(at)
+    live.render(at)
+    alone = ranks(live.board(at))
+    assert alone["amber"][1] == round(expected(live, "amber", "preliminary", weight=None)["nDCG@5"], 3)
+    assert "by a machine" not in live.page("main/rules.html")
+    assert ranks(live.board(as_of=START)) == before
+
+    live.edit('measures = ["AP"]\n', f'measures = ["AP"]\n{names}')
+    at = START + (END - START) / 2
+    live.run(at)
+    assert ranks(live.board(at)) == alone
+    assert live.preview(at).rules[0] == "machine_weight: none before, 0.75 after"
+    live.apply(at)
+    assert ranks(live.board(at)) == before
+
+
+def test_the_rules_say_it_before_there_are_scores(tmp_path: Path) -> None:
+    """Without a number of queries."""
+    made = Live.of(tmp_path / "live", ONE, TWO, settings=CHECKED)
+    (made.folder / "solutions" / "people.txt").write_text("q1:1:a|1\nq7:0:a|1\n")
+    made.run(START - HOUR)
+    made.render(START - HOUR)
+    assert "people have judged some of the queries again" in made.page("main/rules.html")
 
 
 def test_it_goes_with_bundles_and_the_archive(live: Live, tmp_path: Path) -> None:

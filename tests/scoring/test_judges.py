@@ -322,8 +322,10 @@ WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
     ),
     "skipped": ({"missing": "skip"}, ValueError, 'missing="skip" leaves out other queries'),
     "bounds": ({"tie_bounds": True}, ValueError, "tie_bounds are not bounds"),
-    "a weight": ({"machine_weight": -1}, ValueError, "machine_weight is a number of 0 or more; found -1"),
-    "no number": ({"machine_weight": math.nan}, ValueError, "machine_weight is a number of 0 or more; found nan"),
+    "a weight": ({"machine_weight": -1}, ValueError, "machine_weight is a number from 0 to 10; found -1"),
+    "no number": ({"machine_weight": math.nan}, ValueError, "machine_weight is a number from 0 to 10; found nan"),
+    "no float": ({"machine_weight": 10**400}, ValueError, "machine_weight is a number from 0 to 10; found 1000"),
+    "no queries": ({"checked": {}}, SolutionError, "the checked queries: the file has no rows"),
     "other queries": (
         {"checked": {"q0": {"d1": 1}, "z": {"d1": 1}}},
         SolutionError,
@@ -386,6 +388,13 @@ def test_the_commands_correct_and_say_so(tmp_path: Path) -> None:
     refused = here("evaluate", tmp_path / "all.json", runs[0], *both, "--tie-bounds")
     assert refused.code == 2
     assert "bounds of scores by one solution do not hold" in refused.err
+    of_pairs: list[str | Path] = ["compare", "--solution", tmp_path / "all.json", *runs, "-m", "AP", *both]
+    assert "(Student's t, as both judges vary)" in here(*of_pairs).out
+    clustered = here("evaluate", tmp_path / "all.json", runs[0], "-m", "AP", *both, "--clusters", "q{cluster}*").out
+    assert clustered.split()[-1] not in table.out
+    twice = here("evaluate", "-", runs[0], "--checked", "-")
+    assert twice.code == 2
+    assert "standard input (-) can be read only once" in twice.err
     swapped = here("evaluate", tmp_path / "people.json", runs[0], "--checked", tmp_path / "all.json")
     assert swapped.code == 1
     assert "all.json: 35 queries are not in the solution" in swapped.err

@@ -127,15 +127,16 @@ def _heading(comparison: Comparison) -> str:
 
 
 def _note(comparison: Comparison, *, several: bool) -> str:
-    cases = comparison.analysis.task.words.cases
+    task = comparison.analysis.task
+    cases, by_machine = task.words.cases, "" if task.judges is None else " by the solution alone"
     against, method = comparison.settings.against, CORRECTION_NAMES[comparison.settings.correction]
     adjusted = f"; p ({method}): adjusted for {'these' if against else 'all'} pairs" if several else ""
     are_all_tested = comparison.analysis.tested.sum() == len(comparison.names) * (len(comparison.names) - 1)
     skipped = "" if are_all_tested or against else "; only neighbours and pairs with the first are compared"
     return (
-        "difference: mean of first minus second, with its 95 % interval (Student's t, wider where few differ); p: "
+        f"difference: mean of first minus second, with its 95 % interval ({task.interval_words}); p: "
         f"two-sided paired randomisation test{adjusted}; effect: mean difference in standard deviations; wins, ties, "
-        f"losses: {cases} on which first is higher, equal, lower{skipped}"
+        f"losses: {cases} on which first is higher, equal, lower{by_machine}{skipped}"
     )
 
 

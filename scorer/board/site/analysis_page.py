@@ -163,5 +163,6 @@ def analysis_page(view: BoardView, analysis: Values, cache: ChartCache | None) -
         "rows": [(of_team[row["team"]], row) for row in analysis["rows"]],
         "figures": analysis_figures(board, cache),
     }
-    about = "How certain the ranking is: intervals, tests of all pairs, stability, and other ranking rules."
+    rules = "and stability" if board.checked_queries else "stability, and other ranking rules"
+    about = f"How certain the ranking is: intervals, tests of all pairs, {rules}."
     return Page(f"{board.track.name}/analysis.html", "analysis.html", about, values)

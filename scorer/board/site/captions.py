@@ -48,7 +48,7 @@ def _state(now: str, until: datetime, then: str) -> Markup:
 
 def checked_sentences(board: Board) -> str:
     """How people correct the scores by a machine."""
-    return " ".join(checked_rules(board.track, board.checked_queries))
+    return " ".join(checked_rules(board))
 
 
 def without_scores(board: Board) -> str:

@@ -47,13 +47,14 @@ class KindSection:
     """The measures of this kind on the boards."""
 
 
-def measure_page(tracks: Iterable[Track], columns: Mapping[str, MeasureColumn]) -> Page:
-    """The page of the measures of some tracks, given the columns of all boards."""
+def measure_page(tracks: Iterable[Track], columns: Mapping[str, MeasureColumn], *, corrected: bool) -> Page:
+    """The page of the measures of some tracks, given the columns of all boards; `corrected`: by people, in a track."""
     kinds = kind_sections(columns)
     values = {
         "kinds": kinds,
         "definitions": definitions(section.kind for section in kinds),
         "examples": [worked_example(track) for track in tracks],
+        "corrected": corrected,
     }
     about = "How the scores on the boards are computed: symbols, formulas, edge cases and a worked example."
     return Page("measures.html", "measures.html", about, values)

@@ -357,7 +357,8 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
         add("teams", [page])
         if missing <= site.keys():
             missing = publish(site)
-    add("", [measure_page(challenge.tracks, columns), READING])
+    corrected = any(view.board.track.checked for view in views)
+    add("", [measure_page(challenge.tracks, columns, corrected=corrected), READING])
     for view in views:
         with content.rendering(view.board.track.name):
             site |= track_data(challenge, view.board, counting)

@@ -234,7 +234,7 @@ class Comparison(Tabular):
     def _printed(self) -> tuple[tuple[str, ...], list[list[str]], str]:
         pairs = [[_shown(value) for value in _row(pair)] for pair in self.pairs]
         legend = (
-            "first minus second, with the 95 % interval (Student's t, wider where few differ); two-sided paired "
+            f"first minus second, with the 95 % interval ({self.analysis.task.interval_words}); two-sided paired "
             f"randomisation test, adjusted by {CORRECTION_NAMES[self.settings.correction]}'s method"
         )
         return _HEADS, pairs, legend

@@ -248,6 +248,11 @@ class Task:
         return self.values if self.judges is None else self.judges.machine
 
     @property
+    def interval_words(self) -> str:
+        """How the intervals of differences are found."""
+        return "Student's t, " + ("wider where few differ" if self.judges is None else "as both judges vary")
+
+    @property
     def scores(self) -> Floats:
         """The values, with the sign with which larger is better."""
         return self.values if self.larger_is_better else -self.values
