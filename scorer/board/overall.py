@@ -277,8 +277,9 @@ class _Ranking:
         means = values @ weights / weights.sum()
         parts = weights / weights.mean() * (values - means[:, None])
         half = -special().stdtrit(len(weights) - 1, LEVEL / 2) * parts.std(axis=1, ddof=1) / math.sqrt(len(weights))
-        columns = zip(self.boards, self.columns(self.rules.measure), strict=True)
-        bounded = rule != "mean" or all(board.track.all_measures[column or 0].bounded for board, column in columns)
+        columns = zip((board.track for board in self.boards), self.columns(self.rules.measure), strict=True)
+        within = (track.all_measures[column or 0].bounded and not track.checked for track, column in columns)
+        bounded = rule != "mean" or all(within)
         least, most = {"mean": (0, 1), "rank": (1, self.ranked), "borda": (0, self.ranked - 1)}[rule]
         ends = means[:, None] + np.column_stack([-half, half])
         ends = (ends.clip(least, most) if bounded else ends) * (weights.sum() if rule == "borda" else 1)

@@ -128,7 +128,7 @@ def _heading(comparison: Comparison) -> str:
 
 def _note(comparison: Comparison, *, several: bool) -> str:
     task = comparison.analysis.task
-    cases, by_machine = task.words.cases, "" if task.judges is None else " by the solution alone"
+    cases, by_machine = task.words.cases, "" if task.judges is None else " by the solution"
     against, method = comparison.settings.against, CORRECTION_NAMES[comparison.settings.correction]
     adjusted = f"; p ({method}): adjusted for {'these' if against else 'all'} pairs" if several else ""
     are_all_tested = comparison.analysis.tested.sum() == len(comparison.names) * (len(comparison.names) - 1)
