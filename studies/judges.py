@@ -75,7 +75,7 @@ def judges(samples: int = SAMPLES, boards: int = BOARDS, cells: Sequence[Cell] =
         Claim(
             "A machine that favours one of five equal teams separates teams on at most 6 % of the boards.",
             verdict(corrected <= MOST),
-            f"{corrected:.1%} of {boards:,} boards; {alone:.1%} by the machine alone.",
+            f"{corrected:.1%} of {boards:,} boards; {alone:.1%} by the machine.",
         ),
     )
     drawing = Drawing(title, width=860)

@@ -408,8 +408,12 @@ def _missed(board: Board) -> str:
     queries = board.scored_queries if board.track.shows_final else board.preliminary_queries
     clusters = board.primary_certainty and board.primary_certainty.clusters
     number, one, many = (clusters, "cluster", "clusters") if clusters else (queries, "query", "queries")
+    shown = counted(number, one, many)
+    if board.checked_queries and board.checked_queries < number:  # the others show a loss only if the machine sees it
+        number = board.checked_queries
+        shown = f"The {counted(number, 'query', 'queries')} that people judged"
     share = 100 * (1 - LEVEL ** (1 / max(number, 1)))
-    return f" {counted(number, one, many)} may miss losses on up to {share:.2g} % of all {many}."
+    return f" {shown} may miss losses on up to {share:.2g} % of all {many}."
 
 
 MOST_TESTED = 2000

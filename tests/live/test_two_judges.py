@@ -62,7 +62,7 @@ def live(tmp_path: Path) -> Live:
 def expected(
     live: Live, team: str, split: Split, people: str = "people.txt", weight: float | None = 0.75
 ) -> scorer.Evaluation:
-    """The scores of a team by the library; without a weight, by the machine alone."""
+    """The scores of a team by the library; without a weight, by the machine."""
     folder = live.folder / "solutions"
     found = scorer.evaluate(
         folder / "main.txt",

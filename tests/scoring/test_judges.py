@@ -143,7 +143,7 @@ def test_equal_judges_change_nothing() -> None:
 
 
 def test_a_machine_without_weight_decides_nothing() -> None:
-    """Score and interval are those of the checked queries alone."""
+    """Score and interval are those of the checked queries."""
     judges = drawn(1, 3, seed=7, weight=0.0)
     for row, interval in zip(judges.people, judges.intervals(), strict=True):
         checked = row[~np.isnan(row)]
@@ -177,7 +177,7 @@ def test_intervals_with_clusters_cover_the_truth() -> None:
 
 
 def test_a_judge_that_favours_a_team_decides_nothing() -> None:
-    """Five equal teams: by the machine alone, the favoured one is better than another one on most boards."""
+    """Five equal teams: by the machine, the favoured one is better than another one on most boards."""
     boards, teams = 400, 5
     judges = drawn(teams, boards, seed=3)
 

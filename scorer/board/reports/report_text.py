@@ -413,7 +413,7 @@ def values_blocks(analysis: TaskAnalysis) -> Iterator[_Block]:
         else f"No {words.algorithm} has the best value on more {words.cases} than all others"
     )
     if task.judges is not None:
-        yield f"Single {words.cases} have the values by the solution alone, which no judgement of people corrects."
+        yield f"Single {words.cases} have the values by the solution, which no judgement of people corrects."
     yield f"{sentence} (a tie counts for each)."
     yield Figure("boxes", _medians_sentence(analysis))
 

@@ -24,7 +24,7 @@ class JudgeCorrection(NamedTuple):
     """What people who judged some of the queries changed of a mean."""
 
     machine: float
-    """The mean by the solution alone."""
+    """The mean by the solution."""
     bias: float
     """The mean by the solution minus that by people, over the queries that both judged."""
     interval: tuple[float, float] | None
