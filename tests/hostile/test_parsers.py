@@ -86,7 +86,6 @@ PLACES: dict[tuple[str, str], str] = {
     ("service/client.py", "json.loads"): ANSWER,
     ("service/client.py", "urllib.parse.urlsplit"): OWN,
     # What teams put into folders
-    ("organising/files.py", "datetime.datetime.strptime"): "16 characters of a name, by a pattern",
     ("organising/files.py", "scorer.settings.metadata.read"): YAML,
     ("organising/files.py", "scorer.settings.metadata.of_head"): f"{BEGINNING}; {YAML}",
     ("organising/files.py", "scorer.settings.metadata.checked"): "the values of a document of metadata",
@@ -105,7 +104,7 @@ PLACES: dict[tuple[str, str], str] = {
     ("lists/reading/blocks.py", "pyarrow.CompressedInputStream"): CHILD,
     ("lists/reading/memory.py", "*.from_stream"): "tables of who calls the library",
     ("lists/*.py", "numpy.frombuffer"): f"no structure; {CHILD}",
-    ("lists/match.py", "pickle.load"): "what the parent of the process wrote",
+    ("lists/reading/blocks.py", "pickle.load"): "what the parent of the process wrote",
     ("rules/tables.py", "urllib.parse.urlsplit"): "1,000 characters",
     # What participants give to their own commands
     ("cli/participate.py", "urllib.parse.urlsplit"): OWN,
@@ -128,6 +127,7 @@ PLACES: dict[tuple[str, str], str] = {
     ("live/*.py", "*"): RECORD,
     ("scoring/outcomes.py", "*"): f"{RECORD}; `most_expanded` of a bundle",
     ("scoring/analysis/kept.py", "numpy.frombuffer"): RECORD,
+    ("scoring/statistics/rankings.py", "numpy.frombuffer"): "flags of queries, as bytes that are the key of a cache",
     ("organising/job.py", "json.loads"): RECORD,
     ("organising/teams.py", "json.loads"): RECORD,
     ("organising/teams.py", "csv.reader"): f"{OWN}, 10,000,000 bytes",

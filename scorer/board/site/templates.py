@@ -438,7 +438,7 @@ class CompiledTemplates(BytecodeCache):
 
 def _is_private(folder: Path) -> bool:
     """Whether a folder, and no link, belongs to this user, and nobody else can use it."""
-    if os.name != "posix":
+    if not hasattr(os, "geteuid"):  # other systems have no modes of files
         return False
     with suppress(OSError):
         status = folder.lstat()
