@@ -23,7 +23,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from scorer.board.site.submit_page import Held
+from scorer.board.site.templates import Held
 from scorer.errors import ChallengeError
 from scorer.files import FileBelow, Remote, chunks_of, digest, is_regular, is_url
 from scorer.files.writing import PART, LockedError, create_private, locked

@@ -40,7 +40,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from scorer.board.site.folder import listed_files
-from scorer.board.site.submit_page import SUBMIT_ASSETS, asset
+from scorer.board.site.templates import SUBMIT_ASSETS, asset
 from scorer.errors import ScorerError, StoreError
 from scorer.limits import MB
 from scorer.organising.files import final_path

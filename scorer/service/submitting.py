@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from scorer.board.site.figures import axis_for
-from scorer.board.site.submit_page import Held, service_page
+from scorer.board.site.templates import Held, service_page
 from scorer.errors import Findings, Problem
 from scorer.files.writing import PART
 from scorer.limits import MB, Limits

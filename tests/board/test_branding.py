@@ -13,8 +13,7 @@ import pytest
 from scorer.board.site import templates
 from scorer.board.site.folder import write
 from scorer.board.site.pages import SiteContent, site_files
-from scorer.board.site.submit_page import service_page
-from scorer.board.site.templates import SHIPPED
+from scorer.board.site.templates import SHIPPED, service_page
 from scorer.errors import ChallengeError, ScorerError
 from scorer.files import shipped_templates
 from scorer.settings.loading import read_challenge
