@@ -141,7 +141,8 @@ def _outdated(view: Snapshot, track: Track) -> str:
     try:
         if now.are_rules_fixed or now.recorded is None:
             return ""
-        if all(digest(path) == now.recorded.files.get(key) for key, path in track.solution_paths.items()):
+        recorded = {key: sha256 for key, sha256 in now.recorded.files.items() if key != "items"}
+        if {key: digest(path) for key, path in track.solution_paths.items()} == recorded:
             return ""
     except OSError:
         return ""  # a site may be rendered without the solutions
