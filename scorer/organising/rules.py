@@ -17,7 +17,7 @@ from scorer.live.now import Now
 from scorer.live.rules import changed_names, file_changes, list_digest, recorded_settings, rule_of, with_rules
 from scorer.organising.phases import check_preliminary
 from scorer.record.log import encoded
-from scorer.scoring.outcomes import RENAMED_GENERATION, Rules, check_gains
+from scorer.scoring.outcomes import RENAMED_GENERATION, Rules, check_corrected, check_gains
 from scorer.settings.tracks import Track, public_lists, split_of
 from scorer.store.events import Basis, BasisBody, StoredQueries
 from scorer.store.sidecar import Archive
@@ -120,6 +120,7 @@ class RuleSet:
         if solution.checked is not None:
             flagged = self.basis.flags(queries_of(solution))
             solution.with_checked(solution.checked, str(self.checked_path), flagged)
+            check_corrected(solution, solution.checked, self.rules.measures, flagged, str(self.checked_path))
         self.archive.add(self.solution_path, self.solution_digest)
         items, excluded = (self.items_path, self.items_digest), (self.excluded_path, self.excluded_digest)
         for path, sha256 in (items, excluded, (self.checked_path, self.checked_digest)):

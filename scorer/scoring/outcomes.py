@@ -233,6 +233,28 @@ def check_gains(solution: Solution, measures: Sequence[Measure], where: str = "t
         raise ContentError(where, findings)
 
 
+def check_corrected(
+    solution: Solution, checked: Solution, measures: Sequence[Measure], flagged: Bools, where: str
+) -> None:
+    """Raise ContentError where a measure has no score by the second solution in a stage, and one by the solution.
+
+    Then no submission would have a corrected mean.
+    """
+    findings, both = Findings(), np.zeros_like(flagged)
+    empty = [
+        Matched(of.ideal.where(np.zeros(0, dtype=np.int64)), of.ideal, np.zeros(of.flagged.size, dtype=np.int64))
+        for of in (solution, checked)
+    ]
+    for measure in measures:
+        machine, people = (~np.isnan(measure(matched)) for matched in empty)
+        both[solution.checked_queries] = people
+        for stage, name in ((flagged, "the preliminary queries"), (~flagged, "the other queries")):
+            if (machine & stage).any() and not (machine & both & stage).any():
+                findings.add(0, f"has none of {name} with a defined {measure} by both solutions; judge more of these")
+    if findings:
+        raise ContentError(where, findings)
+
+
 def _too_large(solution: Solution, what: str, query: int) -> str:
     from scorer.lists.formats import shortest  # noqa: PLC0415 (Arrow is slow to load)
 

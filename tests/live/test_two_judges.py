@@ -279,6 +279,10 @@ def test_what_contradicts_it_is_refused(live: Live, case: str) -> None:
         ("q0:1:i00|1\nz:0:i00|1\n", '1 query is not in the solution, such as "z"; remove them'),
         ("q0:0:i00|1\n", "has none of the preliminary queries; judge a random part of these, too"),
         ("q1:1:i00|1\n", "has none of the other queries; judge a random part of these, too"),
+        (
+            "q1:1:i00|0\nq2:0:i00|1\n",
+            "none of the preliminary queries with a defined P@1 by both solutions; judge more",
+        ),
     ],
 )
 def test_a_second_solution_that_cannot_correct_is_refused(live: Live, people: str, message: str) -> None:
