@@ -18,7 +18,7 @@ from scorer.options import Split
 from scorer.organising.render import boards
 from scorer.settings.loading import read_challenge
 from tests.commands import here
-from tests.live_challenges import END, ONE, SECOND_END, SECOND_START, START, TWO, Live, day, ranks
+from tests.live_challenges import END, ONE, SECOND_END, SECOND_START, START, TWO, Live, day, ranks, stop_clock
 from tests.paths import tree
 
 QUERIES, ITEMS = 60, [f"i{number:02}" for number in range(20)]
@@ -204,6 +204,68 @@ def test_the_rules_say_it_before_there_are_scores(tmp_path: Path) -> None:
     made.run(START - HOUR)
     made.render(START - HOUR)
     assert "people have judged some of the queries again" in made.page("main/rules.html")
+
+
+def test_a_machine_that_is_wrong_wherever_people_look(tmp_path: Path) -> None:
+    """A score is above 1, in its own interval and overall; slices and sentences depend on what people judged."""
+    settings, submissions = (
+        'name = "Wrong"\n[overall]\ntracks = ["one", "two"]\ntasks = "sample"\n',
+        tmp_path / "submissions",
+    )
+    for track, checked in (("one", 2), ("two", 3)):
+        machine = (f"q{number}:0:{'a' if number % checked else 'b'}|1\n" for number in range(60))
+        (tmp_path / f"{track}.txt").write_text("".join(machine))
+        (tmp_path / f"{track}-people.txt").write_text("".join(f"q{number}:0:a|1\n" for number in range(0, 60, checked)))
+        (submissions / track).mkdir(parents=True)
+        for team in "abc":
+            (submissions / track / f"{team}.txt").write_text("".join(f"q{number}:{team}\n" for number in range(60)))
+        settings += f'[tracks.{track}]\ntitle = "{track}"\nsolution = "{track}.txt"\nchecked = "{track}-people.txt"\n'
+        settings += 'list_length = 1\nprimary = "P@1"\nbaselines = ["c"]\nslices = "odd.csv"\nslices_public = "now"\n'
+    (tmp_path / "odd.csv").write_text("".join(f"q{number},odd\n" for number in range(1, 60, 2)))
+    (tmp_path / "challenge.toml").write_text(settings)
+    assert here("run", tmp_path).code == 0
+    site = tmp_path / "site"
+
+    scores = []
+    for folder in ("one", "two", "overall"):
+        first = json.loads((site / folder / "leaderboard.json").read_text())["rows"][0]
+        scores.append(first["score"] if folder == "overall" else first["P@1"])
+        assert first["low"] <= scores[-1] <= first["high"]
+    assert scores == pytest.approx([1.5, 1 + 2 / 3, (1.5 + 1 + 2 / 3) / 2], abs=1e-4)
+    team = (site / "teams" / "a.html").read_text()
+    assert "The 30 queries that people judged may miss losses on up to 9.5 % of all queries." in team
+    assert "A slice without a query that people judged has no scores" in (site / "one" / "slices.html").read_text()
+    with (site / "one" / "slices.csv").open() as lines:
+        assert all(line.split(",")[6] in ("score", "") for line in lines)
+
+
+def test_a_second_solution_that_was_committed_is_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the solution; a changed one is that of its erratum."""
+    made = Live.of(tmp_path / "live", ONE, TWO, settings=CHECKED)
+    people, site = made.folder / "solutions" / "people.txt", made.folder / "site"
+    people.write_text("q1:1:a|1\nq7:0:a|1\n")
+    shutil.copy(people, tmp_path / "first.txt")
+    made.run(START - HOUR)
+    stop_clock(monkeypatch, START - HOUR)
+    assert here("commit", "-C", made.folder).code == 0
+    made.run(START)
+    people.write_text("q1:1:a|2\nq7:0:a|1\n")
+    made.preview(START + HOUR / 2)
+    made.apply(START + HOUR / 2)
+    made.run(SECOND_END)
+    stop_clock(monkeypatch, SECOND_END)
+    assert here("reveal", "-C", made.folder).code == 0
+    made.render(SECOND_END)
+    document: list[str | Path] = [site / "commitment.json", "--opening", site / "commitment.txt"]
+    solutions = [f"--solution=main={path}" for path in (tmp_path / "first.txt", people)]
+    verified = here("verify", "commitment", *document, *solutions)
+    assert verified.code == 0, verified.out
+    for line in (
+        "the second solution was changed by erratum 1 after the commitment",
+        "first.txt is the second solution that was committed",
+        "people.txt is the second solution of erratum 1",
+    ):
+        assert f"ok      main: {line}\n" in verified.out
 
 
 def test_it_goes_with_bundles_and_the_archive(live: Live, tmp_path: Path) -> None:
