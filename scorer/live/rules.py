@@ -85,6 +85,8 @@ def with_rules(track: Track, recorded: BasisBody) -> Track:
         rules["clusters"] = track.clusters
     # Whether there is a second solution is a rule, as its bytes are; where it is, is none.
     rules["checked"] = recorded.checked and (track.checked or recorded.checked)
+    if recorded.checked is not None:
+        rules["judged_bounds"] = None  # of scores by one solution; challenge.toml has them for what an erratum changed
     try:
         return Track.model_validate(values | rules)
     except ValidationError as error:

@@ -186,7 +186,10 @@ def test_an_erratum_takes_it_away_and_brings_it_back(live: Live) -> None:
     alone = ranks(live.board(at))
     assert alone["amber"][1] == round(expected(live, "amber", "preliminary", weight=None)["nDCG@5"], 3)
     assert "by a machine" not in live.page("main/rules.html")
+    live.edit('measures = ["AP"]', 'measures = ["AP"]\njudged_bounds = "any"')
+    live.render(at)
     assert ranks(live.board(as_of=START)) == before
+    live.edit('judged_bounds = "any"\n', "")
 
     live.edit('measures = ["AP"]\n', f'measures = ["AP"]\n{names}')
     at = START + (END - START) / 2
