@@ -92,7 +92,7 @@ def create_private(path: Path, like: Path | None = None, *, is_folder: bool = Fa
 
 def take_mode(path: Path, like: Path) -> None:
     """Give a new file or folder the permissions and the group of the file `like`; not on Windows."""
-    if os.name == "posix":
+    if sys.platform != "win32":
         with suppress(OSError):
             status = like.stat()
             mode = status.st_mode & 0o777
