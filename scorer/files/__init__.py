@@ -474,7 +474,7 @@ def _code_files() -> list[tuple[str, Path]]:
     """The modules, words and templates of the package, by their names, sorted."""
     package, templates = Path(__file__).parents[1], shipped_templates()
     files = [("scorer", package, path) for kind in ("py", "toml") for path in package.rglob(f"*.{kind}")]
-    files += [("templates", templates, path) for path in templates.iterdir() if path.is_file()]
+    files += [("templates", templates, path) for path in templates.glob("*") if path.is_file()]
     return sorted((f"{place}/{path.relative_to(folder).as_posix()}", path) for place, folder, path in files)
 
 
