@@ -46,7 +46,7 @@ AGREE_MEASURE = "nDCG@10"
 def agree(
     first: str = argument("graded items, as by a machine: a path, a URL, or - for standard input"),
     second: str = argument("graded items, as by people: a path, a URL, or -"),
-    runs: list[str] = argument("two or more files with ranked lists: paths, URLs, or -", "run"),
+    runs: list[str] = argument("two or more files with ranked lists: paths or URLs", "run"),
     measure: str | None = option(
         "-m, --measure MEASURE", f"the measure by which the runs are ranked; default: {AGREE_MEASURE}"
     ),
@@ -71,7 +71,7 @@ def agree(
         raise WrongCallError("--measure ranks runs; name two or more after the solutions")
     if options.checked is not None:
         raise WrongCallError("--checked: corrects scores; name its file as one of the two solutions")
-    check_standard_input(first, second, *runs)
+    check_standard_input(first, second)
     options.check_formats()
     submissions = paths_by_name(runs, row_name, options.submission_format)
     policies = {**vars(options), "exclude": excluded(options.exclude)}

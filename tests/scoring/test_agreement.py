@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
@@ -352,6 +353,7 @@ def test_clusters_are_drawn_as_wholes() -> None:
         ({"measure": "GMAP"}, scorer.MeasureError, "GMAP is a geometric mean over the queries"),
         ({"weights": "cubic"}, ValueError, "weights is one of quadratic, linear; found 'cubic'"),
         ({"ties": "none"}, ValueError, "ties is one of"),
+        ({"runs": {"a": iter([]), "b": {"q1": ["d1"]}}}, scorer.ScorerError, "a: can be read only once"),
     ],
 )
 def test_wrong_input_is_explained(change: Mapping[str, Any], error: type[Exception], message: str) -> None:
@@ -429,6 +431,8 @@ def test_the_command_says_what_is_undefined(files: Path, terminal: Terminal) -> 
         (["a.txt", "b.txt", "-m", "nDGC"], 2, 'no measure is called "nDGC"'),
         (["a.txt", "empty.txt"], 1, "empty.txt: the file is empty"),
         (["a.txt", "none.txt"], 1, "none.txt: no such file"),
+        (["-", "a.txt"], 1, "-: can be read only once, and each run is scored twice; name a file"),
+        (["pipe", "a.txt"], 1, "pipe: can be read only once"),
     ],
 )
 def test_wrong_arguments_are_explained(
@@ -436,6 +440,8 @@ def test_wrong_arguments_are_explained(
 ) -> None:
     """Without a traceback; nothing is printed as a result."""
     Path("empty.txt").write_text("")
+    if "pipe" in arguments:
+        os.mkfifo("pipe")
 
     answer = terminal.run("agree", "machine.txt", "people.txt", *arguments)
 

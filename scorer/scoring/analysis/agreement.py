@@ -7,14 +7,18 @@ Analysis, 2004; Angelopoulos and others, Prediction-Powered Inference, 2023, for
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from scorer.errors import ScorerError, need_libraries
+from scorer.files import is_standard_input, located, shown
 from scorer.lists.reading.arrow import take
+from scorer.lists.reading.memory import Several
 from scorer.lists.slices import read_clusters
 from scorer.lists.solution import UNKNOWN, Solution, Source
 from scorer.measures import Measure
@@ -212,7 +216,8 @@ def agree(
     SolutionError, SubmissionsError
         A solution or some submissions cannot be read or are invalid.
     ScorerError
-        The solutions have no query in common, or no item; or no query has a score of all runs by both.
+        The solutions have no query in common, or no item; no query has a score of all runs by both; or a run can be
+        read only once, such as standard input.
 
     Examples
     --------
@@ -227,6 +232,7 @@ def agree(
         raise ValueError("checked corrects scores; name the checked queries as one of the two solutions")
     Options(**options).policies()
     need_libraries("scipy")  # before files are read
+    runs = None if runs is None else _readable_twice(runs)
     split, clusters = options.pop("split", "all"), options.pop("clusters", None)
     form = options.pop("solution_format", None)
     one, other = Solution.for_a_call(first, form), Solution.for_a_call(second, form)
@@ -247,6 +253,17 @@ def agree(
         (tasks, notes), (others, _) = (run_tasks(each, runs, named, **options) for each in (one, other))
         found |= {"notes": notes, **_of_runs([*tasks, *others], queries, units)}
     return JudgeAgreement(queries=len(queries), weights=weights, **found)
+
+
+def _readable_twice(runs: Mapping[str, Source]) -> Several:
+    """The runs, each of which is scored by both solutions. Raises ScorerError for one that can be read only once."""
+    for name, source in (several := Several(runs)).items():
+        path = source if isinstance(source, str | os.PathLike) else ""
+        is_pipe = is_standard_input(path) or (isinstance(place := located(path), Path) and place.is_fifo())
+        if is_pipe or isinstance(source, Iterator):
+            which = shown(path) if path else name
+            raise ScorerError(f"{which}: can be read only once, and each run is scored twice; name a file")
+    return several
 
 
 def _of_grades(one: Solution, other: Solution, in_both: Bools, units: Ints, weights: KappaWeights) -> dict[str, Any]:
