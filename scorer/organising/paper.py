@@ -155,11 +155,8 @@ def _definitions(measures: Sequence[Measure]) -> Iterator[str]:
 
 def _statistics(shown: Sequence[Board]) -> Iterator[str]:
     if any(board.primary_certainty for board in shown):
-        level, corrected = (
-            round(100 * (1 - LEVEL)),
-            ["corrected"] if any(board.checked_queries for board in shown) else [],
-        )
-        values = {"level": level, "resamples": f"{RESAMPLES:,}", "seed": SEED}
+        corrected = ["corrected"] if any(board.checked_queries for board in shown) else []
+        values = {"level": round(100 * (1 - LEVEL)), "resamples": f"{RESAMPLES:,}", "seed": SEED}
         yield " ".join(map(escape_latex, sentences("paper", "certain", *corrected, **values)))
     for board in shown:
         yield f"\\paragraph{{{escape_latex(printable(board.track.title))}}} {escape_latex(' '.join(rules(board)))}"

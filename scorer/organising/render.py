@@ -401,10 +401,11 @@ def write_site(challenge: Challenge, store: Store, source: ToRender, *, is_prese
     return Rendered(folder / FRONT_PAGE, notes)
 
 
-def _pages_before(shown: Path) -> dict[str, list[str]]:
+def _pages_before(shown: Path) -> dict[str, tuple[str, str]]:
     """The states of the pages of the last render; none without that file, or if it is damaged."""
     with suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
-        return {path: [str(each) for each in known] for path, known in json.loads(shown.read_bytes())["pages"].items()}
+        pages = json.loads(shown.read_bytes())["pages"].items()
+        return {path: (str(state), str(sha256)) for path, (state, sha256) in pages}
     return {}
 
 

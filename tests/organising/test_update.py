@@ -190,6 +190,7 @@ CHANGES: dict[str, Callable[[Live], object]] = {
     "a site that is deleted": lambda live: shutil.rmtree(live.challenge.site_path),
     "an earlier board": lambda live: live.do(day(12), lambda *what: render(*what, as_of=BEFORE)),
     "a damaged file of the state": edited("scores.db.shown", "{"),
+    "a page without a state": edited("scores.db.shown", '{"pages": {"teams/amber.html": []}}'),
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -61,19 +61,21 @@ class KeptPages:
     """Pages that are in the folder of a site since an earlier render, and need not be rendered again."""
 
     folder: Path
-    before: Mapping[str, Sequence[str]]
+    before: Mapping[str, tuple[str, str]]
     """By path: the state of the page, and the digest of its text."""
     made: dict[str, tuple[str, str]] = field(default_factory=dict)
     """The same for the pages of this render."""
 
     def text(self, path: str, state: str, render: Callable[[], str]) -> str:
         """The text of a page with a state: that in the folder, unless it is of another one, or was changed there."""
-        known, text = self.before.get(path, ("", "")), None
-        if known[0] == state:
+        known, sha256 = self.before.get(path, ("", ""))
+        if known == state:
             with suppress(OSError, UnicodeDecodeError):
-                text = (self.folder / path).read_bytes().decode()
-        if text is None or digest_of([text.encode()]) != known[1]:
-            text = render()
+                content = (self.folder / path).read_bytes()
+                if digest_of([content]) == sha256:
+                    self.made[path] = state, sha256
+                    return content.decode()
+        text = render()
         self.made[path] = state, digest_of([text.encode()])
         return text
 
