@@ -153,6 +153,14 @@ P_VALUE_CORRECTION = Option("correction")
 KappaWeights = Literal["quadratic", "linear"]
 KAPPA_WEIGHTS = Option("weights", "kappa_weights")
 
+# Defaults
+
+DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
+"""The measures of an evaluation that names none."""
+
+DEFAULT_SIMILARITIES = ("RBO", "Jaccard@10", "tauAP")
+"""The measures of similarity of runs, if none is named."""
+
 RESAMPLES = 10_000
 """The number of resamples."""
 

@@ -27,7 +27,6 @@ from scorer.cli.parameters import (
     ROW_NAME_OPTION,
     WrongCallError,
     argument,
-    check_format,
     choice,
     form_of,
     format_of,
@@ -92,7 +91,7 @@ class FileOptions:
         type=number(0, 10),
         default=1.0,
     )
-    solution_format: str | None = format_of("the solution's format", "--solution-format FORMAT", also=None)
+    solution_format: str | None = format_of("the solution's format", "--solution-format")
     submission_format: str | None = format_of("the submissions' format")
 
     @property
@@ -100,11 +99,6 @@ class FileOptions:
         """The rules of scoring, as `policies_named` takes them."""
         further = ("rel", "clusters", "checked", "machine_weight")
         return {name: getattr(self, name) for name in (*(setting.name for setting in POLICIES), *further)}
-
-    def check_formats(self) -> None:
-        """Raise WrongCallError if a format is unknown."""
-        check_format(self.solution_format, "--solution-format")
-        check_format(self.submission_format, "--submission-format")
 
     def check_unused(self, problem: str, **others: object) -> None:
         """Raise WrongCallError with a message for the first option that is given, of `others` or of these."""
@@ -138,6 +132,7 @@ class AnalysisOptions:
 
 
 MEASURES_HELP = "one or several with commas between them, as in AP,nDCG@10,RR"
+_DEFAULT_MEASURES = ",".join(choices.DEFAULT_MEASURES)
 
 
 def check_several(names: Sequence[str], what: str) -> None:
@@ -153,10 +148,6 @@ def check_standard_input(*paths: str | None) -> None:
     """Raise WrongCallError if standard input is named more than once."""
     if paths.count("-") > 1:
         raise WrongCallError("standard input (-) can be read only once; name a file for the other")
-
-
-DEFAULT_MEASURES_TEXT = "nDCG@10,AP,RR,P@10,R@100"
-"""`scorer.measures.DEFAULT_MEASURES` as text, so that the help does not load the measures."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +214,7 @@ def evaluate(
     submissions: list[str] = argument("one or more files with ranked lists: paths, URLs, or -", "submission"),
     requested: list[str] | None = option(
         "-m, --measure MEASURE",
-        f"measures: {MEASURES_HELP}, or a group such as official; repeatable; default: {DEFAULT_MEASURES_TEXT}",
+        f"measures: {MEASURES_HELP}, or a group such as official; repeatable; default: {_DEFAULT_MEASURES}",
     ),
     printed: _Printed = group(),
     options: FileOptions = group(),
@@ -248,11 +239,10 @@ def evaluate(
         raise WrongCallError(challenge_hint(solution) or "the following arguments are required: submission")
     check_standard_input(solution, *submissions, options.checked)
     with wrong_call("--measure"):
-        measures = registry.requested(requested or [DEFAULT_MEASURES_TEXT])
+        measures = registry.requested(requested or choices.DEFAULT_MEASURES)
         for measure in measures.values() if options.ties == "expected" else ():
             measure.need_closed_form()
     best_by = printed.first_by(measures)
-    options.check_formats()
     try:
         graded, checked = _solutions(solution, options)
     except SolutionError as error:
@@ -462,7 +452,6 @@ def tasks_of_files(
     from scorer.scoring.analysis.compare import run_tasks, tasks_of_slices
 
     check_standard_input(solution, *paths, options.checked)
-    options.check_formats()
     submissions = paths_by_name(paths, row_name, options.submission_format)
     policies = {**vars(options), "exclude": excluded(options.exclude)}
     with errors_of_files(submissions):

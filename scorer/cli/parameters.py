@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from inspect import Parameter, signature
 from pathlib import Path
 from types import NoneType
@@ -120,7 +121,8 @@ class Argument:
         is_list = get_origin(kind) is list
         value = get_args(kind)[0] if is_list else kind
         is_needed = not (is_optional or is_list or value is bool or "default" in self.settings)
-        inferred: dict[str, Any] = {"action": "store_true"} if value is bool else {"type": _READ.get(value)}
+        read = value if value in (Path, float) else None
+        inferred: dict[str, Any] = {"action": "store_true"} if value is bool else {"type": read}
         if get_origin(value) is Literal:
             inferred["choices"] = get_args(value)
         if value is not bool:
@@ -135,10 +137,6 @@ class Argument:
         parser.add_argument(*self.flags, dest=name, **{**inferred, **self.settings})
         if self.also is not None:
             self.also.add_to(parser, name, annotation)
-
-
-_READ = {Path: Path, float: float}
-"""What makes the value of the text, by the type of the parameter."""
 
 
 def argument(help_text: str, called: str = "", **settings: Any) -> Any:
@@ -312,17 +310,27 @@ def choice(setting: Setting) -> Any:
     return option(f"--{setting.name.replace('_', '-')}", setting.help, default=setting.default)
 
 
-_TAG: Argument = option(
-    "--tag TAG",
-    "of a file with several runs in TREC's format, read the rows with this run tag; *: all rows as one run",
-    type="trec:tag={}".format,
-)
-"""The option for one run of a TREC file with several, which sets the format of the file."""
+def known_format(flag: str, text: str) -> str:
+    """Return the name of a format, with its options, for the option `flag`. Raises WrongCallError for another text."""
+    from scorer.lists.detection import format_named
+    from scorer.lists.reading.blocks import UnreadableError
+
+    with wrong_call(flag, UnreadableError):
+        if text:
+            format_named(text)
+    return text
 
 
-def format_of(what: str, usage: str = "--submission-format FORMAT", also: Argument | None = _TAG) -> Any:
-    """Declare the option for the format of a file; by default also the one for a run tag."""
-    return option(usage, f"{what}, needed only where it cannot be detected: {FORMATS_ALLOWED}", also=also)
+def format_of(what: str, flag: str = "--submission-format") -> Any:
+    """Declare the option for the format of a file; unless it is of a solution, also the one for a run tag."""
+    about = f"{what}, needed only where it cannot be detected: {FORMATS_ALLOWED}"
+    tag = option(
+        "--tag TAG",
+        "of a file with several runs in TREC's format, read the rows with this run tag; *: all rows as one run",
+        type=lambda name: known_format(flag, f"trec:tag={name}"),
+    )
+    also = None if flag == "--solution-format" else tag
+    return option(f"{flag} FORMAT", about, also=also, type=partial(known_format, flag))
 
 
 ONE_TRACK = option("-t, --track NAME", "only this track; default: all tracks")
@@ -341,16 +349,6 @@ ROW_NAME_OPTION = option(
     f"{ROW_NAME.about}. {ROW_NAME.meanings}. If one has no name or two have the same, all are called by their paths. "
     f"Default: {ROW_NAME.default}",
 )
-
-
-def check_format(name: str | None, option: str) -> None:
-    """Raise WrongCallError if the value of an option is not the name of a format, with its options."""
-    from scorer.lists.detection import format_named
-    from scorer.lists.reading.blocks import UnreadableError
-
-    with wrong_call(option, UnreadableError):
-        if name:
-            format_named(name)
 
 
 def open_challenge(folder: Path, track: str | None = None) -> tuple[Challenge, Sequence[Track]]:

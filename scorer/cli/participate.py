@@ -22,7 +22,6 @@ from scorer.cli.parameters import (
     TRACK_OF_FILE,
     WrongCallError,
     argument,
-    check_format,
     form_of,
     format_of,
     group,
@@ -128,7 +127,6 @@ def _check(file: str, settings: Challenge, requested: Track, options: CheckOptio
     from scorer.settings.tracks import public_lists
 
     rules, submission_format = Rules.of(requested), options.submission_format
-    check_format(submission_format, "--submission-format")
     if submission_format is not None:
         rules = replace(rules, submission_format=submission_format)
     queries = _queries(requested, no_solution=options.no_solution)

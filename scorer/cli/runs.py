@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentTypeError
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -14,11 +15,11 @@ from scorer.cli.parameters import (
     ROW_NAME_OPTION,
     WrongCallError,
     argument,
-    check_format,
     choice,
     form_of,
     format_of,
     group,
+    known_format,
     of_challenge,
     open_store,
     option,
@@ -27,7 +28,7 @@ from scorer.cli.parameters import (
 )
 from scorer.errors import ConversionError, FusionError, ScorerError, os_errors_as
 from scorer.files import shown
-from scorer.options import KAPPA_WEIGHTS, SEED, TIE_RULE, KappaWeights, RowName, TieRule
+from scorer.options import DEFAULT_SIMILARITIES, KAPPA_WEIGHTS, SEED, TIE_RULE, KappaWeights, RowName, TieRule
 from scorer.wording import aligned, counted, printable, quoted
 
 if TYPE_CHECKING:
@@ -72,7 +73,6 @@ def agree(
     if options.checked is not None:
         raise WrongCallError("--checked: corrects scores; name its file as one of the two solutions")
     check_standard_input(first, second)
-    options.check_formats()
     submissions = paths_by_name(runs, row_name, options.submission_format)
     policies = {**vars(options), "exclude": excluded(options.exclude)}
     with errors_of_files(submissions), wrong_call("--measure"):
@@ -86,7 +86,7 @@ STANDARD_OUTPUT = "-"
 _OPTIONS = {"kind": "--kind", "source_format": "--from", "target_format": "--to", "ties": "--ties"}
 """By the parameters of `scorer.convert`."""
 
-TO = option("--to FORMAT", "the format to write, if the name does not determine it")
+TO = option("--to FORMAT", "the format to write, if the name does not determine it", type=partial(known_format, "--to"))
 
 
 def convert(
@@ -97,7 +97,7 @@ def convert(
         "OUT",
     ),
     target_format: str | None = TO,
-    source_format: str | None = format_of("the format to read", "--from FORMAT"),
+    source_format: str | None = format_of("the format to read", "--from"),
     kind: Literal["solution", "submission"] | None = option("--kind", "what IN is, if it could be either"),
     ties: TieRule | None = option(
         "--ties", f"the order of {TIE_RULE.about}, needed for a format without run scores. {TIE_RULE.meanings}"
@@ -145,7 +145,7 @@ class TuningOptions:
     measure: str | None = option("-m, --measure MEASURE", "the measure to be best by, as in -m AP")
     step: float | None = option("--step STEP", "the step between the values that are tried; for weights 0.1")
     trials: str | None = option("--trials FILE", "write the score of each value to this file, as CSV")
-    solution_format: str | None = format_of("the solution's format", "--solution-format FORMAT", also=None)
+    solution_format: str | None = format_of("the solution's format", "--solution-format")
 
     def check(self) -> None:
         """Raise WrongCallError for options that are given without those that they need."""
@@ -198,7 +198,6 @@ def fuse(
     given = _parameters(parameters, weights)
     check_standard_input(*runs, *([tuning.solution] if tuning.solution else []))
     tuning.check()
-    check_format(submission_format, "--submission-format")
     with wrong_call("--measure"), wrong_call(kind=FusionError):
         if tuning.solution is not None and tuning.measure is not None:
             if given:
@@ -207,7 +206,6 @@ def fuse(
                 raise WrongCallError("tuning reads the runs twice, and standard input (-) can be read only once")
             from scorer.runs.tuning import tune
 
-            check_format(tuning.solution_format, "--solution-format")
             tuned = tune(
                 tuning.solution,
                 runs,
@@ -223,7 +221,6 @@ def fuse(
             given = _spelled(tuned)
         named = runs_of(runs, submission_format)
         fusion = Fusion.named(method, norm, given, len(named))
-        check_format(to_format, "--to")
         form = target_format(output, to_format)
         sys.stdout.flush()
         target = sys.stdout.buffer if output == STANDARD_OUTPUT else Path(output)
@@ -285,7 +282,7 @@ def pool(
     depth: int = option("--depth N", "the ranks of each list; default: %(default)s", type=whole_number(1), default=10),
     seed: int = option("--seed NUMBER", "decides the order; default: %(default)s", type=whole_number(0), default=SEED),
     output: str = option("-o, --output FILE", "the file to write; default: standard output", default=STANDARD_OUTPUT),
-    solution_format: str | None = format_of("the solution's format", "--solution-format FORMAT", also=None),
+    solution_format: str | None = format_of("the solution's format", "--solution-format"),
     submission_format: str | None = format_of("the runs' format"),
 ) -> None:
     """Write the unjudged items in the first ranks of all runs, for assessors to fill in their grades.
@@ -338,8 +335,7 @@ def similar(
         print_result(similar_text(similar_entries(opened, store, chosen, most), form))
 
 
-DEFAULT_SIMILARITIES_TEXT = "RBO,Jaccard@10,tauAP"
-"""The measures if none is named; the same as in `scorer.runs.overlap`, which takes long to import."""
+_DEFAULT_SIMILARITIES = ",".join(DEFAULT_SIMILARITIES)
 
 
 def overlap(
@@ -347,7 +343,7 @@ def overlap(
     names: list[str] | None = option(
         "-m, --measure MEASURE",
         "measures of similarity, as in RBO(p=0.95),Jaccard@10,Overlap@10,AO@10,tau,tauAP; repeatable; default: "
-        + DEFAULT_SIMILARITIES_TEXT,
+        + _DEFAULT_SIMILARITIES,
     ),
     depth: int | None = option(
         "--depth N", "compare the first N items of each list; default: all", type=whole_number(1)
@@ -369,9 +365,8 @@ def overlap(
         return
     check_several(runs, "run")
     check_standard_input(*runs)
-    check_format(submission_format, "--submission-format")
     with wrong_call("--measure"):
-        overlaps = compared(runs, names or DEFAULT_SIMILARITIES_TEXT, depth=depth, submission_format=submission_format)
+        overlaps = compared(runs, names or DEFAULT_SIMILARITIES, depth=depth, submission_format=submission_format)
     print_message(*_overlap_notes(overlaps))
     print_result(overlap_text(overlaps, form, per_query=per_query))
 

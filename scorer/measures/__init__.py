@@ -12,6 +12,7 @@ from scorer.measures.kinds import Aggregation, Kind, Measure
 from scorer.measures.matched import Cutoff, Parameter, ParameterValue
 from scorer.measures.names import EarlierNames, Registry
 from scorer.measures.trec_eval import TREC_SETS
+from scorer.options import DEFAULT_MEASURES
 
 FAMILIES = (binary, gain, graded, user_models, diversity)
 
@@ -19,9 +20,6 @@ KINDS: tuple[Kind, ...] = tuple(
     value for family in FAMILIES for value in vars(family).values() if isinstance(value, Kind)
 )
 """Every kind that a family declares, in this order, which is that of help and pages."""
-
-DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
-"""The measures of an evaluation that names none."""
 
 registry = Registry(KINDS, TREC_SETS)
 earlier = EarlierNames(KINDS, TREC_SETS)

@@ -21,6 +21,7 @@ from scorer.measures.kinds import Measure, kind
 from scorer.measures.matched import About, Bools, Floats, Ints, ratio
 from scorer.measures.names import Registry
 from scorer.measures.user_models import extrapolated_overlap
+from scorer.options import DEFAULT_SIMILARITIES
 from scorer.runs.aligned import AlignedRuns, Run, Runs, for_each_part, runs_of
 from scorer.wording import counted, html_table, quoted
 
@@ -228,9 +229,6 @@ def _earlier_in_both(lists: PairedLists) -> Floats:
 
 
 SIMILARITIES = (rank_biased_overlap, average_overlap, jaccard, overlap_of_sets, kendall, ap_correlation)
-
-DEFAULT_SIMILARITIES = ("RBO", "Jaccard@10", "tauAP")
-"""The measures that are computed if none is named."""
 
 similarity_registry = Registry(SIMILARITIES, listing="`scorer overlap --measures` lists all")
 

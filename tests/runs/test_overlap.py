@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 import scorer
-from scorer.cli.runs import DEFAULT_SIMILARITIES_TEXT as DEFAULT_IN_HELP
-from scorer.runs.overlap import DEFAULT_SIMILARITIES, SIMILARITIES, Overlaps, similarity_registry
+from scorer.options import DEFAULT_SIMILARITIES
+from scorer.runs.overlap import SIMILARITIES, Overlaps, similarity_registry
 from tests.commands import Terminal
 from tests.oracles_overlap import ORACLES
 from tests.strategies import ITEMS, examples
@@ -194,7 +194,7 @@ def test_the_pair_must_exist() -> None:
     """A pair is named in the order of the runs."""
     found = scorer.overlap({"a": {"1": ["x"]}, "b": {"1": ["x"]}})
 
-    assert tuple(found["a", "b"].means) == DEFAULT_SIMILARITIES == tuple(DEFAULT_IN_HELP.split(","))
+    assert tuple(found["a", "b"].means) == DEFAULT_SIMILARITIES
     with pytest.raises(KeyError):
         found["b", "a"]
 
