@@ -1,22 +1,6 @@
 """Score ranked lists against graded solutions, store the results, and render a leaderboard.
 
-Each folder of the package is one stage or one concern; imports go only from a later folder to an earlier one:
-
-    files           files on this machine, behind URLs, and below untrusted folders
-    measures        the measures: arrays in, arrays out
-    lists           solutions and submissions: their formats, and the items that are found in both; `convert`
-    settings        challenge.toml
-    scoring         scores of submissions, statistics and analyses of them, executors; `evaluate`, `compare`, `agree`
-    runs            operations on several runs; `fuse`, `tune`, `overlap`
-    store           results in a database
-    live            the state of each submission by the rules of a running challenge
-    board           the leaderboard, its pictures and pages, and tables in other formats; `report`
-    verification    checks of what an organiser has published
-    organising      the main job: score new submissions, store the results, render the site
-    service         the service to which teams hand in files
-    cli             the commands
-
-Every folder may use ``errors``, ``wording``, ``options`` and ``limits``.
+docs/architecture.md says what each folder of the package holds.
 
 As a library:
 

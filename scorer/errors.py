@@ -1,21 +1,7 @@
 """The exceptions of the package, the problems found in a file, and failures of the system.
 
-    ScorerError            an error that the user can correct; its text is the message
-    |-- ChallengeError     challenge.toml, or a file that it names
-    |-- MeasureError       the name of a measure; also a ValueError
-    |-- ConversionError    a setting of a conversion; also a ValueError
-    |-- FusionError        the name or a parameter of a fusion method; also a ValueError
-    |-- ExecutorError      the requested executor
-    |-- StoreError         the database
-    |-- MissingError       a library that is not installed; also an ImportError
-    `-- FileError          a file, with all problems found in it
-        |-- SolutionError
-        |   `-- ContentError       each line is valid, but not all together
-        |-- SubmissionError
-        |   `-- SubmissionsError   some of several submissions
-        `-- TableError     a table of values
-
-Any other exception that leaves the package is a bug.
+A `ScorerError` is an error that the user can correct; its text is the message. A `FileError` has all problems found in
+a file. Any other exception that leaves the package is a bug.
 """
 
 from __future__ import annotations

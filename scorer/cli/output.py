@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
-from scorer.errors import FileError, Findings, ScorerError, SolutionError, SubmissionsError
+from scorer.errors import FileError, Findings, ScorerError, SolutionError, SubmissionsError, os_errors_as
 from scorer.files import is_regular, shown
 from scorer.options import ROW_NAME, RowName
 from scorer.wording import printable, quoted
@@ -37,6 +37,14 @@ def print_message(*texts: str) -> None:
     for text in texts:
         _progress_line.clear()
         print("\n".join(map(printable, text.split("\n"))), file=sys.stderr, flush=True)
+
+
+def write_file(path: Path, content: bytes, remedy: str = "") -> None:
+    """Write the file that a command makes, in a folder that need not exist. Raises ScorerError if it cannot."""
+    from scorer.files.writing import replace_content
+
+    with os_errors_as(ScorerError, f"{printable(str(path))}: cannot be written", remedy):
+        replace_content(path, content)
 
 
 def row_names(paths: Sequence[str], tags: Sequence[str | None], requested: RowName | None) -> list[str]:

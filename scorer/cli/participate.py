@@ -17,7 +17,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from scorer.cli.output import print_message, print_result
+from scorer.cli.output import print_message, print_result, write_file
 from scorer.cli.parameters import (
     TRACK_OF_FILE,
     WrongCallError,
@@ -44,7 +44,6 @@ from scorer.errors import (
     os_errors_as,
 )
 from scorer.files import digest, is_regular, is_standard_input, shown
-from scorer.files.writing import replace_content
 from scorer.lists import AS_TO_FORM, JUDGING, NO_QUERY_KNOWN, OTHER_TRACK, SAME_LISTS, SCORES_NOTHING
 from scorer.wording import counted, printable, printable_name, quoted
 
@@ -244,6 +243,8 @@ TOKEN_FILE = option(
     "--token-file FILE", f"a file with the token, which only you can read; default: the environment variable {VARIABLE}"
 )
 
+_OTHER_FILE = "name another file with --receipt"
+
 DELIVERY = ".delivery"
 """Ends the name of the file with the id of a delivery that is not answered yet."""
 
@@ -301,12 +302,12 @@ def submit(
             return 1
     delivery = goes_on or str(uuid.uuid4())
     if not goes_on:
-        _write(kept, f"{delivery} {what}\n")
+        write_file(kept, f"{delivery} {what}\n".encode(), _OTHER_FILE)
     documents = _documents(str(file), meta or ())
     with client.answering():
         answer = client.hand_in(file, sha256, track, delivery, documents)
         path = receipt or file.with_name(receipt_name(int(answer["index"]), file.name))
-        _write(path, answer["receipt"])
+        write_file(path, answer["receipt"].encode(), _OTHER_FILE)
         kept.unlink(missing_ok=True)
         whose = f"of team {answer['team']} " if "team" in answer else ""
         received = printable(f"entry {answer['index']} {whose}in track {track} at {answer['received']}")
@@ -393,12 +394,6 @@ def _begun(kept: Path, what: str) -> str:
         last, _, earlier = kept.read_text(encoding="utf-8").strip().partition(" ")
         return str(uuid.UUID(last)) if earlier == what else ""
     return ""
-
-
-def _write(path: Path, text: str) -> None:
-    problem = f"{printable(str(path))}: cannot be written"
-    with os_errors_as(ScorerError, problem, "name another file with --receipt"):
-        replace_content(path, text.encode("utf-8"))
 
 
 def _outcome(client: Client, track: str, delivery: str, wait: float, file: Path) -> int:

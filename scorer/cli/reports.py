@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from scorer.cli.evaluate import MEASURES_HELP, AnalysisOptions, FileOptions, check_several, tasks_of_files
-from scorer.cli.output import CHALLENGE_FILE, print_message, print_result
+from scorer.cli.output import CHALLENGE_FILE, print_message, print_result, write_file
 from scorer.cli.parameters import (
     AS_OF,
     ONE_TRACK,
@@ -28,7 +28,7 @@ from scorer.cli.parameters import (
     option,
     wrong_call,
 )
-from scorer.errors import MeasureError, ScorerError, need_libraries, os_errors_as
+from scorer.errors import MeasureError, ScorerError, need_libraries
 from scorer.files import is_standard_input, is_url, shown
 from scorer.options import REPORT_FORMS, ReportForm, RowName
 from scorer.wording import TABLES, aligned, csv_table, printable, quoted, text_table, utc_moment
@@ -153,7 +153,7 @@ def report(
     if output is None or output == "-":
         print_result(text)
         return
-    _write(f"{text}\n".encode(), Path(output))
+    write_file(Path(output), f"{text}\n".encode())
     print_result(printable(output))
 
 
@@ -224,14 +224,6 @@ def _default_output(source: str) -> str:
     return f"{stem}-report.html" if stem else "report.html"
 
 
-def _write(content: bytes, path: Path) -> None:
-    from scorer.files.writing import replace_content
-
-    with os_errors_as(ScorerError, f"{printable(str(path))}: cannot be written"):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_content(path, content)
-
-
 def leaderboard(
     challenge: Path = of_challenge(),
     track: str | None = ONE_TRACK,
@@ -279,7 +271,7 @@ def paper(
     with open_store(challenge) as (settings, _, store):
         files = store.read(lambda view: paper_files(view, settings, store))
     for name, content in files.items():
-        _write(content, output / name)
+        write_file(output / name, content)
     print_result(str(output / "overview.tex"))
 
 

@@ -32,10 +32,11 @@ from scorer.options import DEFAULT_SIMILARITIES, KAPPA_WEIGHTS, SEED, TIE_RULE, 
 from scorer.wording import aligned, counted, printable, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from scorer.runs.aligned import Run
     from scorer.runs.fuse import FusedCounts
+    from scorer.runs.fusion import GivenParameter
     from scorer.runs.overlap import Overlaps
     from scorer.runs.tuning import Tuning
 
@@ -195,7 +196,7 @@ def fuse(
         listed = [[f"--method {each.usage}", each.summary] for each in METHODS]
         print_result(aligned([*listed, *([f"--norm {each.name}", each.summary] for each in NORMALISATIONS)]))
         return
-    given = _parameters(parameters, weights)
+    given: Mapping[str, GivenParameter] = _parameters(parameters, weights)
     check_standard_input(*runs, *([tuning.solution] if tuning.solution else []))
     tuning.check()
     with wrong_call("--measure"), wrong_call(kind=FusionError):
@@ -218,7 +219,7 @@ def fuse(
                 submission_format=submission_format,
             )
             _report(tuned, tuning.trials)
-            given = _spelled(tuned)
+            given = tuned.parameters
         named = runs_of(runs, submission_format)
         fusion = Fusion.named(method, norm, given, len(named))
         form = target_format(output, to_format)
@@ -266,12 +267,6 @@ def _report(tuned: Tuning, trials: str | None) -> None:
         table = csv.writer(stream, lineterminator="\n")
         table.writerow(tuned.columns())
         table.writerows(tuned.rows())
-
-
-def _spelled(tuned: Tuning) -> dict[str, str]:
-    """The parameter with its best value, as text without rounding."""
-    value = tuned.best.value
-    return {tuned.parameter: ",".join(map(repr, value)) if isinstance(value, tuple) else repr(value)}
 
 
 def pool(

@@ -78,25 +78,14 @@ class Similar:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """What two runs have in common, counted."""
-
-    of_first: float
-    """The share of the not relevant items of the first run that the second has, too; NaN if it has none."""
-    of_second: float
-    same_lists: int
-    """How many lists have the same items in the same order."""
-
-
-@dataclass(frozen=True, slots=True)
 class Alike:
     """Two entries of different teams, by the names of their files."""
 
     first: str
     second: str
     same: Literal["bytes", "lists", ""]
-    shared: Shared | None
-    """None for the same bytes."""
+    shared: tuple[float, float, int] | None
+    """What `shared` returns; None for the same bytes."""
     p_value: float
 
 
@@ -222,12 +211,16 @@ def _expected(common: Floats, own: Floats, team: Ints) -> Floats:
     return np.asarray(np.maximum(np.maximum(usual, usual.T), LEAST_EXPECTED))
 
 
-def shared(solution: Solution, first: Run, second: Run, depth: int) -> Shared:
-    """Count what two runs have in common in their first `depth` ranks. Raises SubmissionError."""
+def shared(solution: Solution, first: Run, second: Run, depth: int) -> tuple[float, float, int]:
+    """Count what two runs have in common in their first `depth` ranks. Raises SubmissionError.
+
+    Returned are the share of the not relevant items of the first run that the second has, too, NaN if it has none; that
+    of the second run; and how many lists have the same items in the same order.
+    """
     parts: list[Ints] = []
     for_each_part([first, second], partial(_counted, solution, depth), parts)
     both, of_first, of_second, same = np.sum([np.zeros(4, dtype=np.int64), *parts], axis=0).tolist()
-    return Shared(both / of_first if of_first else math.nan, both / of_second if of_second else math.nan, same)
+    return both / of_first if of_first else math.nan, both / of_second if of_second else math.nan, same
 
 
 def _counted(solution: Solution, depth: int, runs: AlignedRuns) -> Ints:

@@ -19,7 +19,7 @@ from scorer.board.reports.comparisons import similar_text
 from scorer.lists.solution import Solution
 from scorer.options import LEVEL
 from scorer.runs.aligned import Run
-from scorer.runs.similar import MOST_SAMPLED, RARITY, SKETCH_WIDTH, Alike, Shared, shared, similar, sketch
+from scorer.runs.similar import MOST_SAMPLED, RARITY, SKETCH_WIDTH, Alike, shared, similar, sketch
 from studies.copies import copies
 from tests.commands import here
 from tests.paths import REAL_DATA
@@ -53,11 +53,11 @@ def test_what_two_runs_share_is_counted(first: Lists, second: Lists, depth: int)
         {(query, item) for query, of in run.items() for item in of[:depth]} - relevant for run in (first, second)
     )
 
-    found = shared(solution, Run.of(first), Run.of(second), depth)
+    *shares, same_lists = shared(solution, Run.of(first), Run.of(second), depth)
 
     expected = [len(one & other) / len(each) if each else math.nan for each in (one, other)]
-    np.testing.assert_array_equal([found.of_first, found.of_second], expected)
-    assert found.same_lists == sum(first[query] == second[query] for query in first)
+    np.testing.assert_array_equal(shares, expected)
+    assert same_lists == sum(first[query] == second[query] for query in first)
 
 
 def test_scores_and_the_order_of_queries_do_not_matter() -> None:
@@ -136,8 +136,7 @@ def test_a_copy_of_a_part_is_found(copy: str, depth: int) -> None:
 
 def test_no_p_value_is_printed_as_zero() -> None:
     """As JSON, it has its digits."""
-    shown = Shared(1.0, 1.0, 3)
-    pairs = [Alike("a", "b", "", shown, p) for p in (1e-12, 0.0004, 0.0006, 0.5, math.nan)]
+    pairs = [Alike("a", "b", "", (1.0, 1.0, 3), p) for p in (1e-12, 0.0004, 0.0006, 0.5, math.nan)]
     assert [line.split()[-1] for line in similar_text(pairs, "table").splitlines()[1:]] == [
         *("<0.001", "<0.001", "0.001", "0.500", "-")
     ]

@@ -284,8 +284,7 @@ def similar_text(pairs: Sequence[Alike], form: str) -> str:
     heads = ("first", "second", "same", "of first", "of second", "lists", "p")
     rows: list[tuple[CellValue, ...]] = []
     for pair in pairs:
-        found = pair.shared
-        counts = (None, None, None) if found is None else (found.of_first, found.of_second, found.same_lists)
+        counts = pair.shared or (None, None, None)
         rows.append((printable(pair.first), printable(pair.second), pair.same, *counts, pair.p_value))
     if form == "json":
         keys = [head.replace(" ", "_") for head in heads]
