@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -21,7 +22,7 @@ from scorer.errors import ChallengeError, ScorerError
 from scorer.organising import teams
 from scorer.organising.doctor import restore
 from scorer.organising.job import update
-from scorer.organising.picks import pick
+from scorer.organising.picks import forget, pick
 from scorer.organising.render import render
 from scorer.organising.rules import RuleSet
 from scorer.settings.tracks import Challenge
@@ -226,6 +227,23 @@ FILES = ("amber", "brass", "copper", "dune", "popular")
 """The teams that they are of; the last one is a baseline."""
 
 
+def any_decision(random: Random) -> Callable[[Challenge, Store], object]:
+    """A decision about a team."""
+    team, other, reason = random.choice(FILES), random.choice(FILES), f"reason {random.randrange(9)}"
+    return random.choice(
+        (
+            *(
+                partial(decide, team=team, reason=reason)
+                for decide in (teams.disqualify, teams.withdraw, teams.reinstate)
+            ),
+            partial(teams.merge, team=team, into=other, reason=reason),
+            partial(teams.unmerge, team=team, reason=reason),
+            partial(teams.rename, team=team, name=random.choice((team, f"Team {other}", "<b>&amp;"))),
+            partial(teams.describe, team=team, values={"affiliation": random.choice(("Here", "There", None))}),
+        )
+    )
+
+
 def any_change(live: Live, random: Random, at: datetime) -> None:
     """Something that happens in a challenge or to its site."""
     team, site = random.choice(FILES), live.challenge.site_path
@@ -235,11 +253,20 @@ def any_change(live: Live, random: Random, at: datetime) -> None:
         page = random.choice(pages_of_teams)
         page.write_text(random.choice(("", page.read_text() + " ", random.choice(pages_of_teams).read_text())))
         arrived()  # without anything to render, the page stays
+        run(live, at)
 
     def decided() -> None:
-        decide = random.choice((teams.disqualify, teams.withdraw, teams.reinstate))
-        with suppress(ScorerError):  # not twice, and not of a team without entries
-            live.do(at, lambda challenge, store: decide(challenge, store, team, f"reason {random.randrange(9)}"))
+        with suppress(ScorerError):  # not twice, not of a team without entries, no two names that read alike
+            live.do(at, any_decision(random))
+
+    def forgotten() -> None:
+        with suppress(ScorerError):  # there is no such entry, or it has no outcome
+            live.do(at, lambda challenge, store: forget(challenge, store, str(random.randrange(30)), "It is wrong."))
+
+    def designed() -> None:
+        own = live.folder / "templates" / random.choice(("team.css", "team.html", "static/note.txt"))
+        text = '{% extends "shipped/team.html" %}' if own.suffix == ".html" else f"/* {random.random()} */"
+        own.unlink() if own.exists() else edited(f"templates/{own.relative_to(live.folder / 'templates')}", text)(live)
 
     def picked() -> None:
         index = random.choice(live.do(at, lambda _, store: store.read(lambda view: range(1, len(view.events()) + 1))))
@@ -257,7 +284,9 @@ def any_change(live: Live, random: Random, at: datetime) -> None:
         live.put(f"{team}/{random.randrange(10**6)}.txt", random.choice(CONTENTS), at)
 
     changes = (
-        [arrived] * 6 + [decided] * 2 + [picked, withdrawn, edited_settings, *([tampered] * 2 * bool(pages_of_teams))]
+        [arrived] * 6
+        + [decided] * 3
+        + [picked, withdrawn, edited_settings, forgotten, designed, *([tampered] * 2 * bool(pages_of_teams))]
     )
     random.choice(changes)()
 
