@@ -66,28 +66,28 @@ class FileOptions:
     nothing_relevant: choices.NothingRelevant = choice(choices.NOTHING_RELEVANT)
     unjudged: choices.Unjudged = choice(choices.UNJUDGED)
     rel: float | None = option(
-        "-l, --rel GRADE",
         "the lowest relevant grade, for all measures that have one; default: any positive grade is relevant",
+        "-l, --rel GRADE",
         type=number(),
     )
     exclude: str | None = option(
-        "--exclude self|FILE",
         "items to remove from the lists before ranks are assigned; self: the item that has the id of its query; "
         "FILE: those that a file lists for each query, in a format of submissions or as qrels; ./self: a file so named",
+        "self|FILE",
     )
     clusters: str | None = option(
-        "--clusters FILE|PATTERN",
         "queries that belong together, for intervals and tests: a file with lines query,cluster, or a pattern for ids, "
         "where {cluster} is the cluster and * anything",
+        "FILE|PATTERN",
     )
     checked: str | None = option(
-        "--checked FILE",
         "a second solution, by people, for a random part of the queries: it corrects the scores of SOLUTION, which is "
         "by a machine",
+        "FILE",
     )
     machine_weight: float = option(
-        "--machine-weight NUMBER",
         "with --checked, the weight of the scores by the machine; default: 1; `scorer agree` proposes one",
+        "NUMBER",
         type=number(0, 10),
         default=1.0,
     )
@@ -116,18 +116,17 @@ class AnalysisOptions:
     """The options of analyses and comparisons."""
 
     seed: int = option(
-        "--seed NUMBER", "of the random numbers; default: %(default)s", type=whole_number(0), default=choices.SEED
+        "of the random numbers; default: %(default)s", "NUMBER", type=whole_number(0), default=choices.SEED
     )
     resamples: int = option(
-        "--resamples NUMBER",
         "how many resamples the bootstrap draws; default: %(default)s",
+        "NUMBER",
         type=whole_number(100, 1_000_000),
         default=choices.RESAMPLES,
     )
     all_pairs: bool = option(
-        "--all-pairs",
         "test all pairs also if there are more than 60 algorithms; otherwise only neighbours in the ranking, and the "
-        "first with all others",
+        "first with all others"
     )
 
 
@@ -155,26 +154,21 @@ class _Printed:
     """The options that decide what ``evaluate`` prints."""
 
     form: str = form_of("the scores", "table", "json", "csv", "markdown", "latex", "trec")
-    sort: bool = option("--sort", "list the submission with the best score first, by the first measure")
-    sort_by: str | None = option("--sort-by MEASURE", "as --sort, by this measure")
+    sort: bool = option("list the submission with the best score first, by the first measure")
+    sort_by: str | None = option("as --sort, by this measure", "MEASURE")
     row_name: choices.RowName | None = ROW_NAME_OPTION
-    per_query: bool = option("-q, --per-query", "print the scores of each query too")
-    side_by_side: bool = option("--side-by-side", "print a column for each submission and a row for each measure")
+    per_query: bool = option("print the scores of each query too", "-q, --per-query")
+    side_by_side: bool = option("print a column for each submission and a row for each measure")
     significance: float | None = option(
-        "--significance LEVEL",
-        "mark differences that are significant at this level, as in 0.05",
-        type=number(0.0001, 0.5),
+        "mark differences that are significant at this level, as in 0.05", "LEVEL", type=number(0.0001, 0.5)
     )
-    tie_bounds: bool = option(
-        "--tie-bounds", "print the lowest and the highest mean that the orders of tied items allow"
-    )
+    tie_bounds: bool = option("print the lowest and the highest mean that the orders of tied items allow")
     slices: str | None = option(
-        "--slices FILE", "print the means over the queries of each label too: a file with lines query,label"
+        "print the means over the queries of each label too: a file with lines query,label", "FILE"
     )
     judged_bounds: choices.JudgedBounds | None = option(
-        "--judged-bounds",
         f"print the lowest and the highest mean that unjudged items allow; {choices.JUDGED_BOUNDS.about}: "
-        f"{choices.JUDGED_BOUNDS.meanings}",
+        f"{choices.JUDGED_BOUNDS.meanings}"
     )
 
     def check(self) -> None:
@@ -213,8 +207,8 @@ def evaluate(
     solution: str = argument("the graded items of every query: a path, a URL, or - for standard input"),
     submissions: list[str] = argument("one or more files with ranked lists: paths, URLs, or -", "submission"),
     requested: list[str] | None = option(
-        "-m, --measure MEASURE",
         f"measures: {MEASURES_HELP}, or a group such as official; repeatable; default: {_DEFAULT_MEASURES}",
+        "-m, --measure MEASURE",
     ),
     printed: _Printed = group(),
     options: FileOptions = group(),
@@ -367,33 +361,29 @@ def compare(
         "submission",
         nargs="+",
     ),
-    solution: str | None = option("--solution FILE", "the graded items of every query: compare files"),
-    track: str | None = option("-t, --track NAME", "a track of the challenge: compare teams"),
+    solution: str | None = option("the graded items of every query: compare files", "FILE"),
+    track: str | None = option("a track of the challenge: compare teams", "-t, --track NAME"),
     challenge: Path | None = of_challenge(""),
     measure: str | None = option(
-        "-m, --measure MEASURE",
         "the measure to compare by, as in nDCG@10; required for files; default for teams: the primary measure",
+        "-m, --measure MEASURE",
     ),
-    slices: str | None = option(
-        "--slices FILE", "also compare on the queries of each label: a file with lines query,label"
-    ),
+    slices: str | None = option("also compare on the queries of each label: a file with lines query,label", "FILE"),
     against: list[str] = option(
-        "--against NAME",
-        "a submission that all others are compared with: p-values are adjusted for these pairs only; repeatable",
+        "a submission that all others are compared with: p-values are adjusted for these pairs only; repeatable", "NAME"
     ),
     correction: choices.PValueCorrection = choice(choices.P_VALUE_CORRECTION),
     margin: float | None = option(
-        "--margin NUMBER",
         "also print whether the first submission, or each one with --against, is not worse by more than this, at a "
         "level of 0.025; exit code 3 if that is not shown",
+        "NUMBER",
         type=number(0),
     ),
     power: bool = option(
-        "--power",
         "print instead the smallest difference that these queries show with a probability of 0.8, and how many "
-        "queries the difference of each pair needs",
+        "queries the difference of each pair needs"
     ),
-    difference: float | None = option("--difference NUMBER", "as --power, for this difference", type=number(0)),
+    difference: float | None = option("as --power, for this difference", "NUMBER", type=number(0)),
     form: str = form_of("the comparison", "table", "json", "csv", "markdown", "latex"),
     row_name: choices.RowName | None = ROW_NAME_OPTION,
     analysis: AnalysisOptions = group(),
@@ -496,41 +486,41 @@ _REFUSED = {
 def trec_eval(
     qrels: str | None = argument("the graded items of every query: a path or a URL"),
     run: str | None = argument("the ranked lists: a path, a URL, or - for standard input"),
-    per_query: bool = option("-q, --query_eval_wanted", "print the scores of each query too"),
-    no_summary: bool = option("-n, --nosummary", "print no means"),
+    per_query: bool = option("print the scores of each query too", "-q, --query_eval_wanted"),
+    no_summary: bool = option("print no means", "-n, --nosummary"),
     names: list[str] = option(
-        "-m, --measure MEASURE",
         "a measure or a group of trec_eval, as in P.5,10 or all_trec; repeatable; default: official",
+        "-m, --measure MEASURE",
     ),
     complete: bool = option(
-        "-c, --complete_rel_info_wanted", "average over all queries of the qrels: a query without a list scores 0"
+        "average over all queries of the qrels: a query without a list scores 0", "-c, --complete_rel_info_wanted"
     ),
     level: int = option(
-        "-l, --level_for_rel NUM",
         "the lowest grade that counts as relevant; default: 1",
+        "-l, --level_for_rel NUM",
         type=whole_number(0),
         default=1,
     ),
-    judged_only: bool = option("-J, --Judged_docs_only", "remove unjudged items from the lists before they are scored"),
+    judged_only: bool = option("remove unjudged items from the lists before they are scored", "-J, --Judged_docs_only"),
     most: int | None = option(
-        "-M, --Max_retrieved_per_topic NUM",
         "the number of items of each list that count; default: all",
+        "-M, --Max_retrieved_per_topic NUM",
         type=whole_number(1),
     ),
     collection: int = option(
-        "-N, --Number_docs_in_coll NUM",
         "the number of documents in the collection, which utility uses",
+        "-N, --Number_docs_in_coll NUM",
         type=whole_number(0, 10**12),
         default=0,
     ),
-    qrels_format: str = option("-R, --Rel_info_format FORMAT", "only qrels", default="qrels"),
-    run_format: str = option("-T, --Results_format FORMAT", "only trec_results", default="trec_results"),
+    qrels_format: str = option("only qrels", "-R, --Rel_info_format FORMAT", default="qrels"),
+    run_format: str = option("only trec_results", "-T, --Results_format FORMAT", default="trec_results"),
     old: bool = option(  # noqa: ARG001
-        "-o, --Output_old_results_format", "ignored, as in trec_eval 10"
+        "ignored, as in trec_eval 10", "-o, --Output_old_results_format"
     ),
-    debug: str = option("-D, --Debug_level NUM", "only 0", default="0"),
-    z_scores: str | None = option("-Z, --Zscore FILE", "refused: Z scores are not computed"),
-    version: bool = option("-v, --version", "print the version and exit"),
+    debug: str = option("only 0", "-D, --Debug_level NUM", default="0"),
+    z_scores: str | None = option("refused: Z scores are not computed", "-Z, --Zscore FILE"),
+    version: bool = option("print the version and exit", "-v, --version"),
 ) -> None:
     """Score a run as trec_eval does: its options, its names of measures, its output.
 

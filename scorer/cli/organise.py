@@ -55,11 +55,9 @@ if TYPE_CHECKING:
 def amend(
     entry: str = argument(ENTRY_HELP),
     received: datetime | None = option(
-        "--received TIME",
-        "when the entry was received, with its offset from UTC, as in 2011-04-18T10:00:00Z",
-        type=moment,
+        "when the entry was received, with its offset from UTC, as in 2011-04-18T10:00:00Z", "TIME", type=moment
     ),
-    meta: list[str] | None = option("--meta KEY=VALUE", "a value of its metadata; repeatable"),
+    meta: list[str] | None = option("a value of its metadata; repeatable", "KEY=VALUE"),
     reason: str = REASON,
     challenge: Path = of_challenge(),
 ) -> None:
@@ -108,12 +106,11 @@ _ERRATUM_HELP = "; ".join(f"{name}: {about}" for name, about in ERRATUM_ACTIONS.
 
 def erratum(
     action: str = argument(_ERRATUM_HELP, "|".join(ERRATUM_ACTIONS), choices=tuple(ERRATUM_ACTIONS)),
-    reason: str | None = option("--reason TEXT", f"with apply: {REASON_HELP}"),
+    reason: str | None = option(f"with apply: {REASON_HELP}", "TEXT"),
     without_missing: bool = option(
-        "--without-missing",
-        "with apply: leave entries unscored whose files and kept bytes are gone, as after the close of their phase",
+        "with apply: leave entries unscored whose files and kept bytes are gone, as after the close of their phase"
     ),
-    track: str | None = option("-t, --track NAME", "the track; default: the only one with an erratum or changed files"),
+    track: str | None = option("the track; default: the only one with an erratum or changed files", "-t, --track NAME"),
     challenge: Path = of_challenge(),
 ) -> None:
     """Change the solution or the rules of a track after its first phase has started.
@@ -168,11 +165,11 @@ def forget(entry: str = argument(ENTRY_HELP), reason: str = REASON, challenge: P
 
 def pick(
     entries: list[str] = argument(ENTRY_HELP, "ENTRY"),
-    clear: bool = option("--clear", "remove the picks of --team in --track"),
-    track: str | None = option("-t, --track NAME", "with --clear or --server: the track"),
-    team: str | None = option("--team TEAM", "with --clear: the name of the team's folder"),
-    server: str | None = option("--server URL", "for a team: the address of the service; ENTRY is the id of an entry"),
-    reason: str = option("--reason TEXT", REASON_HELP, default=""),
+    clear: bool = option("remove the picks of --team in --track"),
+    track: str | None = option("with --clear or --server: the track", "-t, --track NAME"),
+    team: str | None = option("with --clear: the name of the team's folder", "TEAM"),
+    server: str | None = option("for a team: the address of the service; ENTRY is the id of an entry", "URL"),
+    reason: str = option(REASON_HELP, "TEXT", default=""),
     token_file: Path | None = TOKEN_FILE,
     challenge: Path = of_challenge("entries"),
 ) -> None:
@@ -233,10 +230,10 @@ def heads(challenge: Path = of_challenge()) -> None:
 
 def receipt(
     entries: list[str] = argument(ENTRY_HELP, "ENTRY"),
-    output: Path | None = option("-o, --output FILE", "write the receipt of one entry to this file"),
+    output: Path | None = option("write the receipt of one entry to this file", "-o, --output FILE"),
     folder: Path | None = option(
-        "--all FOLDER",
         "write the receipts of all entries into this folder, as TRACK/TEAM/ID-FILE.receipt.txt; those it has stay",
+        "--all FOLDER",
     ),
     track: str | None = ONE_TRACK,
     challenge: Path = of_challenge("entries"),
@@ -363,21 +360,21 @@ def teams(
     ),
     values: list[str] = argument("TEAM is the name of the team's folder, as messages show it", "VALUE"),
     reason: str | None = option(
-        "--reason TEXT",
         "why; it is published and recorded; required by merge, unmerge, disqualify, withdraw and reinstate",
+        "TEXT",
         type=stated,
     ),
-    label: str = option("--label TEXT", "with token and invite: what the token is for, for the list", default=""),
+    label: str = option("with token and invite: what the token is for, for the list", "TEXT", default=""),
     expires: datetime | None = option(
-        "--expires TIME", "with token, invite and invite-all: when it ends, as in 2011-04-18T10:00:00Z", type=moment
+        "with token, invite and invite-all: when it ends, as in 2011-04-18T10:00:00Z", "TIME", type=moment
     ),
     output: Path | None = option(
-        "-o, --output FILE", "with invite-all: the CSV file to write, with a row for each new link"
+        "with invite-all: the CSV file to write, with a row for each new link", "-o, --output FILE"
     ),
     server: str = option(
-        "--server URL",
         "with invite and invite-all: the address of the service; default: service or url in the table [site] of "
         "challenge.toml",
+        "URL",
         default="",
     ),
     form: str = form_of("the list", "table", "json"),

@@ -98,21 +98,22 @@ class Parser(ArgumentParser):
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """Declares a positional argument, or an option if its usage begins with a hyphen."""
+    """Declares a positional argument or an option."""
 
     usage: str
-    """The spellings of an option and what its value is called, as in ``-l, --rel GRADE``; or only what an argument is
-    called.
+    """What the value is called, after the spellings of an option if it is not called as its parameter, as in
+    ``-l, --rel GRADE``.
     """
     settings: Mapping[str, Any]
     """What argparse takes beyond what the type of the parameter says."""
     also: Argument | None = None
     """Another option that sets the same parameter."""
+    is_option: bool = False
 
-    @property
-    def flags(self) -> list[str]:
-        """The spellings of an option; none for a positional argument."""
-        return [word.rstrip(",") for word in self.usage.split() if word.startswith("-")]
+    def flags(self, name: str) -> list[str]:
+        """The spellings of an option for a parameter with this name; none for a positional argument."""
+        given = [word.rstrip(",") for word in self.usage.split() if word.startswith("-")]
+        return given or [f"--{name.replace('_', '-')}"] * self.is_option
 
     def add_to(self, parser: _ActionsContainer, name: str, annotation: Any) -> None:
         """Add the argument for a parameter with this name and type."""
@@ -126,15 +127,15 @@ class Argument:
         if get_origin(value) is Literal:
             inferred["choices"] = get_args(value)
         if value is not bool:
-            called = self.usage.split()[len(self.flags) :]
-            inferred["metavar"] = called[0] if called else None
-        if not self.flags:
+            inferred["metavar"] = next((word for word in self.usage.split() if not word.startswith("-")), None)
+        flags = self.flags(name)
+        if not flags:
             inferred["nargs"] = "*" if is_list else None if is_needed else "?"
             parser.add_argument(name, **{**inferred, **self.settings})
             return
         inferred |= {"action": "append", "default": None if is_optional else []} if is_list else {}
         inferred |= {"required": True} if is_needed else {}
-        parser.add_argument(*self.flags, dest=name, **{**inferred, **self.settings})
+        parser.add_argument(*flags, dest=name, **{**inferred, **self.settings})
         if self.also is not None:
             self.also.add_to(parser, name, annotation)
 
@@ -147,12 +148,12 @@ def argument(help_text: str, called: str = "", **settings: Any) -> Any:
     return Argument(called, {"help": help_text, **settings})
 
 
-def option(usage: str, help_text: str, *, also: Argument | None = None, **settings: Any) -> Any:
+def option(help_text: str, usage: str = "", *, also: Argument | None = None, **settings: Any) -> Any:
     """Declare an option, as the default of a parameter.
 
     It is required if its type is neither optional nor a list nor bool, and it has no default.
     """
-    return Argument(usage, {"help": help_text, **settings}, also)
+    return Argument(usage, {"help": help_text, **settings}, also, is_option=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,12 +303,12 @@ def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
 def form_of(what: str, *forms: str) -> Any:
     """Declare the option for the form of a command's output; the first form is the default."""
     about = f"the format of {what}: %(choices)s; default: %(default)s"
-    return option("--format FORM", about, choices=forms, default=forms[0])
+    return option(about, "--format FORM", choices=forms, default=forms[0])
 
 
 def choice(setting: Setting) -> Any:
     """Declare the option for a setting whose value is one of a few words."""
-    return option(f"--{setting.name.replace('_', '-')}", setting.help, default=setting.default)
+    return option(setting.help, default=setting.default)
 
 
 def known_format(flag: str, text: str) -> str:
@@ -325,29 +326,29 @@ def format_of(what: str, flag: str = "--submission-format") -> Any:
     """Declare the option for the format of a file; unless it is of a solution, also the one for a run tag."""
     about = f"{what}, needed only where it cannot be detected: {FORMATS_ALLOWED}"
     tag = option(
-        "--tag TAG",
         "of a file with several runs in TREC's format, read the rows with this run tag; *: all rows as one run",
+        "--tag TAG",
         type=lambda name: known_format(flag, f"trec:tag={name}"),
     )
     also = None if flag == "--solution-format" else tag
-    return option(f"{flag} FORMAT", about, also=also, type=partial(known_format, flag))
+    return option(about, f"{flag} FORMAT", also=also, type=partial(known_format, flag))
 
 
-ONE_TRACK = option("-t, --track NAME", "only this track; default: all tracks")
-TRACK_OF_FILE = option("-t, --track NAME", "the track that the file is for; needed if there are several")
+ONE_TRACK = option("only this track; default: all tracks", "-t, --track NAME")
+TRACK_OF_FILE = option("the track that the file is for; needed if there are several", "-t, --track NAME")
 AS_OF = option(
-    "--as-of MOMENT",
     "the state after an event of the record, given by its index, or at a time with its offset from UTC, as in "
     "2011-04-18T10:00:00Z; default: now",
+    "MOMENT",
     type=_moment_of_record,
 )
 REASON_HELP = "why; it is recorded, and visitors read it"
-REASON = option("--reason TEXT", REASON_HELP, type=stated)
+REASON = option(REASON_HELP, "TEXT", type=stated)
 ENTRY_HELP = "an entry: its id, its file as messages show it, or the beginning of its SHA-256"
 ROW_NAME_OPTION = option(
-    f"--{ROW_NAME.name}",
     f"{ROW_NAME.about}. {ROW_NAME.meanings}. If one has no name or two have the same, all are called by their paths. "
     f"Default: {ROW_NAME.default}",
+    f"--{ROW_NAME.name}",
 )
 
 

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 METADATA = option(
-    "--meta KEY=VALUE|FILE", "metadata that the challenge requests, or a file of them in YAML or JSON; repeatable"
+    "metadata that the challenge requests, or a file of them in YAML or JSON; repeatable", "KEY=VALUE|FILE"
 )
 
 
@@ -66,10 +66,10 @@ class CheckOptions:
 
     meta: list[str] | None = METADATA
     submission_format: str | None = format_of("the format of the file")
-    strict: bool = option("--strict", "exit with 1 if a valid file scores 0 for certain, as it has no candidate")
-    no_meta: bool = option("--no-meta", "do not check the metadata")
-    last: str | None = option("--last FILE", "the file of your last entry; say how many lists are the same")
-    no_solution: bool = option("--no-solution", "check only what a participant can check with the site")
+    strict: bool = option("exit with 1 if a valid file scores 0 for certain, as it has no candidate")
+    no_meta: bool = option("do not check the metadata")
+    last: str | None = option("the file of your last entry; say how many lists are the same", "FILE")
+    no_solution: bool = option("check only what a participant can check with the site")
     form: str = form_of("what is found", "text", "json")
 
 
@@ -77,7 +77,7 @@ def check(
     file: str = argument("the submission: a path or a URL"),
     track: str | None = TRACK_OF_FILE,
     challenge: Path | str = of_challenge(sites=True),
-    team: str | None = option("--team TEAM", "also print what is left of the quota of this team's folder"),
+    team: str | None = option("also print what is left of the quota of this team's folder", "TEAM"),
     options: CheckOptions = group(),
 ) -> int:
     """Check a submission before you submit it: format, queries, items, lengths, duplicates, and metadata.
@@ -240,7 +240,7 @@ VARIABLE = "SCORER_TOKEN"
 """The environment variable with the token."""
 
 TOKEN_FILE = option(
-    "--token-file FILE", f"a file with the token, which only you can read; default: the environment variable {VARIABLE}"
+    f"a file with the token, which only you can read; default: the environment variable {VARIABLE}", "FILE"
 )
 
 _OTHER_FILE = "name another file with --receipt"
@@ -252,22 +252,22 @@ DELIVERY = ".delivery"
 def submit(
     file: Path = argument("the submission"),
     track: str | None = TRACK_OF_FILE,
-    server: str = option("--server URL", "the address of the service"),
+    server: str = option("the address of the service", "URL"),
     token_file: Path | None = TOKEN_FILE,
     wait: float = option(
-        "--wait SECONDS",
         "wait until the entry is scored, for 10 minutes or SECONDS, and print its score and its rank, or its errors",
+        "SECONDS",
         type=number(least=0),
         nargs="?",
         const=600.0,
         default=0.0,
     ),
     receipt: Path | None = option(
-        "--receipt FILE", "where to write the receipt; default: next to the file, as 7-FILE.receipt.txt for entry 7"
+        "where to write the receipt; default: next to the file, as 7-FILE.receipt.txt for entry 7", "FILE"
     ),
     meta: list[str] | None = METADATA,
-    no_check: bool = option("--no-check", "do not check the file before"),
-    again: bool = option("--again", "hand in a file whose bytes are an entry of the team in this phase already"),
+    no_check: bool = option("do not check the file before"),
+    again: bool = option("hand in a file whose bytes are an entry of the team in this phase already"),
     challenge: Path | str | None = of_challenge("", sites=True),
 ) -> int:
     """Hand in a file, keep the receipt, and wait for the score if that is requested.
@@ -509,56 +509,53 @@ class Evidence:
     """What documents are verified by, apart from themselves."""
 
     earlier: Path | None = option(
-        "--earlier FILE",
         "log, split: an earlier copy of the file; the log must begin with it, the split have its track, share and key",
+        "FILE",
     )
     head: Any = option(
-        "--head [[EPOCH.]INDEX:]HEAD",
         "log, challenge: a head that the site, its feed or a receipt showed, or a line of `scorer heads`; the log must "
         "have it",
+        "[[EPOCH.]INDEX:]HEAD",
         type=_known_head,
         required=False,
     )
-    key: Path | None = option("--key FILE", "receipt (required), commitment: receipts.pem, the public key of receipts")
+    key: Path | None = option("receipt (required), commitment: receipts.pem, the public key of receipts", "FILE")
     log: Path | None = option(
-        "--log FILE",
         "receipt, commitment, bundle: log.jsonl of the site; it must have the event of the document, or the record in "
         "the bundle",
+        "FILE",
     )
     texts: Path | None = option(
-        "--texts FILE",
         "log, receipt, commitment: log-texts.jsonl of the site, if it has one; events of version 1 are compared with "
         "it, and it says which events were lost when a backup was restored",
+        "FILE",
     )
-    submission: Path | None = option("--file FILE", "receipt: the submitted file; it must be the one that was received")
-    opening: Path | None = option(
-        "--opening FILE", "commitment: commitment.txt, which is published after the challenge"
-    )
+    submission: Path | None = option("receipt: the submitted file; it must be the one that was received", "--file FILE")
+    opening: Path | None = option("commitment: commitment.txt, which is published after the challenge", "FILE")
     sha256: str | None = option(
-        "--sha256 HASH", "commitment: the commitment that the site showed earlier; it must be the same", type=_sha256
+        "commitment: the commitment that the site showed earlier; it must be the same", "HASH", type=_sha256
     )
     solution: list[tuple[str, Path]] | None = option(
-        "--solution TRACK=FILE",
         "commitment: the published solution of a track; it must be the committed one; repeatable",
+        "TRACK=FILE",
         type=_solution,
     )
     split: list[Path] | None = option(
-        "--split FILE",
-        "commitment: split.json of a track; its key and its share must be the committed ones; repeatable",
+        "commitment: split.json of a track; its key and its share must be the committed ones; repeatable", "FILE"
     )
     queries: Path | None = option(
-        "--queries FILE", "split: the ids of all queries of the solution, one a line; the lists must have the same"
+        "split: the ids of all queries of the solution, one a line; the lists must have the same", "FILE"
     )
     key_sha256: str | None = option(
-        "--key-sha256 HASH",
         "split: the SHA-256 of the key that the site showed when the challenge opened; it must be the same",
+        "HASH",
         type=_sha256,
     )
 
     def of(self, document: str) -> dict[str, Any]:
         """What the document takes, by name. Raises WrongCallError for other evidence, and for what is missing."""
         taken = _DOCUMENTS[document].evidence
-        options = {each.name: each.default.flags[0] for each in parameters_of(Evidence)}
+        options = {each.name: each.default.flags(each.name)[0] for each in parameters_of(Evidence)}
         for name, value in vars(self).items():
             if value is not None and name not in taken:
                 known = ", ".join(options[each] for each in taken)

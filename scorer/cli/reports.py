@@ -56,7 +56,7 @@ def _na(text: str) -> float | Literal["drop"]:
 
 def _column(name: str) -> Any:
     """Declare the option for the name of a column."""
-    return option(f"--{name} COLUMN", f"what the column {name} of a table is called")
+    return option(f"what the column {name} of a table is called", "COLUMN")
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class TableOptions:
     algorithm: str | None = _column("algorithm")
     case: str | None = _column("case")
     value: str | None = _column("value")
-    smaller_is_better: bool = option("--smaller-is-better", "smaller values are better; only for a table")
+    smaller_is_better: bool = option("smaller values are better; only for a table")
     na: float | Literal["drop"] | None = option(
-        "--na NUMBER|drop",
         "what to do with missing values of a table: put a number in their place, or drop them; default: they are an "
         "error",
+        "NUMBER|drop",
         type=_na,
     )
 
@@ -95,21 +95,21 @@ def report(
         "SOURCE",
     ),
     challenge: Path = of_challenge("sources"),
-    solution: str | None = option("--solution FILE", "the graded items of every query: report on submissions"),
-    measure: str | None = option("-m, --measure MEASURE", f"with --solution: {MEASURES_HELP}"),
+    solution: str | None = option("the graded items of every query: report on submissions", "FILE"),
+    measure: str | None = option(f"with --solution: {MEASURES_HELP}", "-m, --measure MEASURE"),
     slices: str | None = option(
-        "--slices FILE", "with --solution: add a part for the queries of each label: a file with lines query,label"
+        "with --solution: add a part for the queries of each label: a file with lines query,label", "FILE"
     ),
     form: ReportForm = form_of("the report", *REPORT_FORMS),
     output: str | None = option(
-        "-o, --output FILE",
         "the file to write, or - for standard output; default: html is written to SOURCE-report.html in the current "
         "folder, the others to standard output",
+        "-o, --output FILE",
     ),
     track: str | None = ONE_TRACK,
     table: TableOptions = group(),
     analysis: AnalysisOptions = group(),
-    tukey: bool = option("--tukey", "add the randomised Tukey HSD test, which permutes each case and takes longer"),
+    tukey: bool = option("add the randomised Tukey HSD test, which permutes each case and takes longer"),
     row_name: RowName | None = ROW_NAME_OPTION,
     options: FileOptions = group(),
 ) -> None:
@@ -229,7 +229,7 @@ def leaderboard(
     track: str | None = ONE_TRACK,
     form: str = form_of("the output", "table", "json", "csv", "markdown"),
     as_of: datetime | int | None = AS_OF,
-    organiser: bool = option("--organiser", "show final scores and all else that is hidden from visitors"),
+    organiser: bool = option("show final scores and all else that is hidden from visitors"),
 ) -> None:
     """Print the board of each track from the stored results, without scoring."""
     from scorer.board.reports.leaderboard import board_table, to_json
@@ -303,8 +303,8 @@ def entries(
 def phases(
     action: str | None = argument("give a phase a later end", "extend", choices=OrChallenge(["extend"])),
     phase: str | None = argument("the name of the phase to extend"),
-    end: datetime | None = option("--end TIME", "the new end, with its offset from UTC", type=moment),
-    reason: str | None = option("--reason TEXT", REASON_HELP),
+    end: datetime | None = option("the new end, with its offset from UTC", "TIME", type=moment),
+    reason: str | None = option(REASON_HELP, "TEXT"),
     track: str | None = ONE_TRACK,
     challenge: Path = of_challenge("action"),
 ) -> None:

@@ -52,7 +52,7 @@ def init(folder: Path = argument("a new or empty folder")) -> None:
 
 def rehearse(
     challenge: Path = of_challenge(),
-    site: Path | None = option("--site FOLDER", "keep the site of each date in a new folder, which only you can read"),
+    site: Path | None = option("keep the site of each date in a new folder, which only you can read", "FOLDER"),
 ) -> None:
     """Let invented teams hand in to a copy of a challenge while its dates pass, and say what you would regret.
 
@@ -74,26 +74,22 @@ class ScoringOptions:
     """The options of ``run`` and ``score``."""
 
     executor: str | None = option(
-        "--executor NAME",
         "where to score: processes, processes:N or dask:ADDRESS; or serial, for debugging, which limits neither time "
         "nor memory; default: processes",
+        "NAME",
     )
     time_limit: float | None = option(
-        "--time-limit SECONDS",
         f"how long scoring one submission may take; default: limits.seconds in challenge.toml, or {Limits().seconds}",
+        "SECONDS",
         type=number(least=1),
     )
     confirm_withdrawals: bool = option(
-        "--confirm-withdrawals", "record missing files as withdrawals, even if many are missing or the folder is empty"
+        "record missing files as withdrawals, even if many are missing or the folder is empty"
     )
-    verify_files: bool = option(
-        "--verify-files", "read all files again, also those whose size, times and inode have not changed"
-    )
-    strict: bool = option(
-        "--strict", "exit with 1 if any submission is rejected or was given up, also by an earlier run"
-    )
+    verify_files: bool = option("read all files again, also those whose size, times and inode have not changed")
+    strict: bool = option("exit with 1 if any submission is rejected or was given up, also by an earlier run")
     quiet: bool = option(
-        "--quiet", "print only what needs a person and was not there in the last quiet run: nothing if nothing is"
+        "print only what needs a person and was not there in the last quiet run: nothing if nothing is"
     )
 
 
@@ -102,11 +98,11 @@ def run(
     track: str | None = ONE_TRACK,
     options: ScoringOptions = group(),
     watch: bool = option(
-        "--watch", "go on until stopped: score what is handed in at once, and what arrives in the folder within --every"
+        "go on until stopped: score what is handed in at once, and what arrives in the folder within --every"
     ),
     every: float = option(
-        "--every SECONDS",
         "with --watch: how often to look into the folder of submissions; default: %(default)g",
+        "SECONDS",
         type=number(least=0.1, most=86_400),
         default=10.0,
     ),
@@ -174,7 +170,7 @@ _SHOWN = 20
 
 def collect(
     source: str = argument("the path or the URL of a folder with a folder for each team", "SOURCE"),
-    track: str | None = option("-t, --track NAME", "the track that the files are for; needed if there are several"),
+    track: str | None = option("the track that the files are for; needed if there are several", "-t, --track NAME"),
     challenge: Path = of_challenge(),
 ) -> int:
     """Receive the new files of teams from a folder or a store, without a server.
@@ -210,7 +206,7 @@ def render(
     challenge: Path = of_challenge(),
     as_of: datetime | int | None = AS_OF,
     organiser: Path | None = option(
-        "--organiser FOLDER", "write a private site with the final scores and all that is hidden from visitors"
+        "write a private site with the final scores and all that is hidden from visitors", "FOLDER"
     ),
 ) -> None:
     """Render the site from the stored results, without scoring.
@@ -254,9 +250,8 @@ def status(challenge: Path = of_challenge()) -> None:
 def doctor(
     challenge: Path = of_challenge(),
     repair: bool = option(
-        "--repair",
         "first delete damaged rows that `scorer run` can derive again, after a backup of the database file; what was "
-        "recorded stays as it is",
+        "recorded stays as it is"
     ),
 ) -> int:
     """Check the database of a challenge, and the files that it refers to.
@@ -278,11 +273,9 @@ def doctor(
 
 def restore(
     challenge: Path = of_challenge(),
-    log: Path | None = option(
-        "--log FILE", "a copy of the published log.jsonl; default: that of the folder of the site"
-    ),
+    log: Path | None = option("a copy of the published log.jsonl; default: that of the folder of the site", "FILE"),
     unpublished: bool = option(
-        "--unpublished", "begin a new epoch also if no published event is lost, in case receipts of others were signed"
+        "begin a new epoch also if no published event is lost, in case receipts of others were signed"
     ),
 ) -> None:
     """Let the record go on after a backup of the database was copied back.
@@ -300,11 +293,9 @@ def restore(
 def export(
     bundle: Path = argument("the file to write, such as challenge.zip; it must not exist"),
     challenge: Path = of_challenge(),
-    solutions: bool = option("--solutions", "add the solutions, also the earlier ones; a run needs them"),
-    files: bool = option("--files", "add the files of the submissions, and the kept bytes of those that are gone"),
-    public: bool = option(
-        "--public", "write the public archive of a challenge that is over, for `scorer verify challenge`"
-    ),
+    solutions: bool = option("add the solutions, also the earlier ones; a run needs them"),
+    files: bool = option("add the files of the submissions, and the kept bytes of those that are gone"),
+    public: bool = option("write the public archive of a challenge that is over, for `scorer verify challenge`"),
 ) -> None:
     """Write the challenge into one archive, from which `scorer import` makes it again, with the same site.
 
@@ -346,8 +337,8 @@ def import_(
     bundle: Path = argument("the file that `scorer export` wrote"),
     folder: Path = argument("a new or empty folder for the challenge"),
     database: str | None = option(
-        "--database URL",
         "an empty database on a server, as in postgresql+psycopg://user@host/name; default: a file in the folder",
+        "URL",
         type=_url,
     ),
 ) -> None:
@@ -366,18 +357,15 @@ def import_(
 
 def serve(
     challenge: Path = of_challenge(),
-    host: str = option("--host ADDRESS", "the address to listen at; default: %(default)s", default="127.0.0.1"),
+    host: str = option("the address to listen at; default: %(default)s", "ADDRESS", default="127.0.0.1"),
     port: int = option(
-        "--port NUMBER", "default: %(default)s; 0: a free one, in the log", type=whole_number(0, 65_535), default=8000
+        "default: %(default)s; 0: a free one, in the log", "NUMBER", type=whole_number(0, 65_535), default=8000
     ),
     proxy: list[str] = option(
-        "--proxy ADDRESS",
-        "the address of a proxy in front of the service, whose X-Forwarded-For is true; may be repeated",
+        "the address of a proxy in front of the service, whose X-Forwarded-For is true; may be repeated", "ADDRESS"
     ),
-    no_runner: bool = option("--no-runner", "score nothing: `scorer run --watch` or scheduled runs do"),
-    executor: str | None = option(
-        "--executor NAME", "where to score, as for `scorer run`; default: processes of this machine"
-    ),
+    no_runner: bool = option("score nothing: `scorer run --watch` or scheduled runs do"),
+    executor: str | None = option("where to score, as for `scorer run`; default: processes of this machine", "NAME"),
 ) -> int:
     """Serve the site, receive files from teams, and score them while the command runs.
 

@@ -50,7 +50,7 @@ def agree(
     second: str = argument("graded items, as by people: a path, a URL, or -"),
     runs: list[str] = argument("two or more files with ranked lists: paths or URLs", "run"),
     measure: str | None = option(
-        "-m, --measure MEASURE", f"the measure by which the runs are ranked; default: {AGREE_MEASURE}"
+        f"the measure by which the runs are ranked; default: {AGREE_MEASURE}", "-m, --measure MEASURE"
     ),
     weights: KappaWeights = choice(KAPPA_WEIGHTS),
     form: str = form_of("the agreement", "table", "json"),
@@ -87,7 +87,7 @@ STANDARD_OUTPUT = "-"
 _OPTIONS = {"kind": "--kind", "source_format": "--from", "target_format": "--to", "ties": "--ties"}
 """By the parameters of `scorer.convert`."""
 
-TO = option("--to FORMAT", "the format to write, if the name does not determine it", type=partial(known_format, "--to"))
+TO = option("the format to write, if the name does not determine it", "--to FORMAT", type=partial(known_format, "--to"))
 
 
 def convert(
@@ -99,13 +99,11 @@ def convert(
     ),
     target_format: str | None = TO,
     source_format: str | None = format_of("the format to read", "--from"),
-    kind: Literal["solution", "submission"] | None = option("--kind", "what IN is, if it could be either"),
+    kind: Literal["solution", "submission"] | None = option("what IN is, if it could be either"),
     ties: TieRule | None = option(
-        "--ties", f"the order of {TIE_RULE.about}, needed for a format without run scores. {TIE_RULE.meanings}"
+        f"the order of {TIE_RULE.about}, needed for a format without run scores. {TIE_RULE.meanings}"
     ),
-    best_of: str | None = option(
-        "--best-of MARK", "make a run of passages one of documents, by the best passage (MaxP)"
-    ),
+    best_of: str | None = option("make a run of passages one of documents, by the best passage (MaxP)", "MARK"),
 ) -> None:
     """Write a solution or a submission in another format.
 
@@ -140,12 +138,10 @@ def _setting(text: str) -> tuple[str, str]:
 class TuningOptions:
     """The options for the best value of a parameter."""
 
-    solution: str | None = option(
-        "--solution FILE", "the graded items: the parameter of the method gets its best value"
-    )
-    measure: str | None = option("-m, --measure MEASURE", "the measure to be best by, as in -m AP")
-    step: float | None = option("--step STEP", "the step between the values that are tried; for weights 0.1")
-    trials: str | None = option("--trials FILE", "write the score of each value to this file, as CSV")
+    solution: str | None = option("the graded items: the parameter of the method gets its best value", "FILE")
+    measure: str | None = option("the measure to be best by, as in -m AP", "-m, --measure MEASURE")
+    step: float | None = option("the step between the values that are tried; for weights 0.1", "STEP")
+    trials: str | None = option("write the score of each value to this file, as CSV", "FILE")
     solution_format: str | None = format_of("the solution's format", "--solution-format")
 
     def check(self) -> None:
@@ -159,27 +155,25 @@ class TuningOptions:
 def fuse(
     runs: list[str] = argument("two or more runs: paths, URLs, or - for standard input", "run"),
     output: str = option(
-        "-o, --output FILE",
         "the file to write; its name determines the format, and .gz, .zst or .xz the compression; default: standard "
         "output",
+        "-o, --output FILE",
         default=STANDARD_OUTPUT,
     ),
     to_format: str | None = TO,
-    method: str = option("--method NAME", "the fusion method; default: rrf; `--methods` lists them", default="rrf"),
+    method: str = option("the fusion method; default: rrf; `--methods` lists them", "NAME", default="rrf"),
     norm: str | None = option(
-        "--norm NAME",
         "how run scores are normalised, for a method that uses them: min-max (the default), max, sum, zmuv, rank, "
         "borda, min-max-inverted (for distances) or none",
+        "NAME",
     ),
     parameters: list[tuple[str, str]] = option(
-        "-p, --parameter NAME=VALUE", "a parameter of the method, as in -p k=60; repeatable", type=_setting
+        "a parameter of the method, as in -p k=60; repeatable", "-p, --parameter NAME=VALUE", type=_setting
     ),
-    weights: str | None = option("--weights W1,W2,...", "a weight for each run: short for -p weights=W1,W2,..."),
-    depth: int | None = option(
-        "--depth N", "the number of items to keep in each list; default: all", type=whole_number(1)
-    ),
+    weights: str | None = option("a weight for each run: short for -p weights=W1,W2,...", "W1,W2,..."),
+    depth: int | None = option("the number of items to keep in each list; default: all", "N", type=whole_number(1)),
     submission_format: str | None = format_of("the runs' format"),
-    methods: bool = option("--methods", "list the methods and the normalisations, and exit"),
+    methods: bool = option("list the methods and the normalisations, and exit"),
     tuning: TuningOptions = group("tuning"),
 ) -> None:
     """Fuse two or more runs into one.
@@ -271,12 +265,12 @@ def _report(tuned: Tuning, trials: str | None) -> None:
 
 def pool(
     runs: list[str] = argument("files with ranked lists: paths, URLs, or - for standard input", "run"),
-    solution: str | None = option("--solution FILE", "the graded items of every query, for files"),
-    track: str | None = option("-t, --track NAME", "the track whose scored entries are the runs, without files"),
+    solution: str | None = option("the graded items of every query, for files", "FILE"),
+    track: str | None = option("the track whose scored entries are the runs, without files", "-t, --track NAME"),
     challenge: Path = of_challenge("runs"),
-    depth: int = option("--depth N", "the ranks of each list; default: %(default)s", type=whole_number(1), default=10),
-    seed: int = option("--seed NUMBER", "decides the order; default: %(default)s", type=whole_number(0), default=SEED),
-    output: str = option("-o, --output FILE", "the file to write; default: standard output", default=STANDARD_OUTPUT),
+    depth: int = option("the ranks of each list; default: %(default)s", "N", type=whole_number(1), default=10),
+    seed: int = option("decides the order; default: %(default)s", "NUMBER", type=whole_number(0), default=SEED),
+    output: str = option("the file to write; default: standard output", "-o, --output FILE", default=STANDARD_OUTPUT),
     solution_format: str | None = format_of("the solution's format", "--solution-format"),
     submission_format: str | None = format_of("the runs' format"),
 ) -> None:
@@ -313,8 +307,8 @@ def pool(
 
 def similar(
     challenge: Path = of_challenge(),
-    track: str = option("-t, --track NAME", "the track"),
-    most: int = option("--most N", "list so many pairs; default: %(default)s", type=whole_number(1), default=20),
+    track: str = option("the track", "-t, --track NAME"),
+    most: int = option("list so many pairs; default: %(default)s", "N", type=whole_number(1), default=20),
     form: str = form_of("the output", "table", "csv", "markdown", "json"),
 ) -> None:
     """List the entries of different teams that are too alike. Only the organiser can: the site shows nothing of it.
@@ -336,17 +330,15 @@ _DEFAULT_SIMILARITIES = ",".join(DEFAULT_SIMILARITIES)
 def overlap(
     runs: list[str] = argument("files with ranked lists, two or more: paths, URLs, or - for standard input", "run"),
     names: list[str] | None = option(
-        "-m, --measure MEASURE",
         "measures of similarity, as in RBO(p=0.95),Jaccard@10,Overlap@10,AO@10,tau,tauAP; repeatable; default: "
         + _DEFAULT_SIMILARITIES,
+        "-m, --measure MEASURE",
     ),
-    depth: int | None = option(
-        "--depth N", "compare the first N items of each list; default: all", type=whole_number(1)
-    ),
+    depth: int | None = option("compare the first N items of each list; default: all", "N", type=whole_number(1)),
     form: str = form_of("the similarities", "table", "json", "csv", "markdown", "latex"),
-    per_query: bool = option("-q, --per-query", "print a row for each query of each pair, and one for the mean"),
+    per_query: bool = option("print a row for each query of each pair, and one for the mean", "-q, --per-query"),
     submission_format: str | None = format_of("the runs' format"),
-    measures: bool = option("--measures", "list the measures of similarity with their parameters, and exit"),
+    measures: bool = option("list the measures of similarity with their parameters, and exit"),
 ) -> None:
     """Measure how similar two or more runs are: which items they share, and in which order.
 
