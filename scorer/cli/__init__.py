@@ -68,7 +68,7 @@ def examples(name: str) -> Sequence[str]:
 _ADDRESSES: Mapping[str, str] = {
     "evaluate": "evaluate:evaluate evaluate:trec_eval evaluate:compare runs:agree runs:fuse runs:overlap runs:pool "
     "reports:report runs:convert reports:measures",
-    "take part": "participate:check participate:submit participate:verify",
+    "take part": "participate:check participate:submit reports:verify",
     "run a challenge": "run:init run:rehearse run:run run:score run:render reports:leaderboard run:status "
     "reports:entries run:collect run:serve",
     "decide": "reports:phases organise:teams organise:pick organise:erratum organise:amend organise:forget "

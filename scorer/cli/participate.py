@@ -1,21 +1,22 @@
-"""The commands of those who take part: ``check`` and ``submit`` for a file, and ``verify`` for what is published."""
+"""The commands of those who take part, ``check`` and ``submit``, and the client of a service, which needs only the
+standard library.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import stat
+import time
 import uuid
-from argparse import ArgumentTypeError
+from base64 import b64encode
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from inspect import signature
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode, urlsplit
 
 from scorer.cli.output import print_message, print_result, write_file
 from scorer.cli.parameters import (
@@ -30,10 +31,8 @@ from scorer.cli.parameters import (
     only_track,
     open_challenge,
     option,
-    parameters_of,
 )
 from scorer.errors import (
-    RENDERING,
     ChallengeError,
     Fact,
     Findings,
@@ -45,14 +44,12 @@ from scorer.errors import (
 )
 from scorer.files import digest, is_regular, is_standard_input, shown
 from scorer.lists import AS_TO_FORM, JUDGING, NO_QUERY_KNOWN, OTHER_TRACK, SAME_LISTS, SCORES_NOTHING
-from scorer.wording import counted, printable, printable_name, quoted
+from scorer.wording import counted, one_line, printable, printable_name, quoted, shortened
 
 if TYPE_CHECKING:
     from scorer.lists.solution import Solution
     from scorer.scoring.outcomes import Rejected, Rules, Summary
-    from scorer.service.client import Client
     from scorer.settings.tracks import Challenge, Track
-    from scorer.verification.log import KnownHead, Verified
 
 
 METADATA = option(
@@ -236,6 +233,160 @@ def _queries(track: Track, *, no_solution: bool) -> Solution | None:
     return Solution.of_queries(solution.queries.to_pylist()).with_parts(rows=solution.rows)
 
 
+TIMEOUT = 60.0
+"""Seconds without an answer after which a try ends, and the longest pause that a server may request."""
+
+_ATTEMPTS = 5
+
+PAUSES = (1.0, 2.0, 5.0, 10.0)
+"""Seconds between two tries."""
+
+POLL_EVERY = 1.0
+
+BOARD_WITHIN = 30.0
+"""Seconds after the outcome of an entry within which a board is expected that shows it."""
+
+_RETRIED = (408, 500, 502, 503, 504, 507)
+
+
+class ServerError(ScorerError):
+    """The server refused a request, or cannot be reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client of a service, for one team."""
+
+    server: str
+    """The address of the service, with https:// or http://."""
+    token: str
+    pause: Callable[[float], object] = time.sleep
+
+    def hand_in(
+        self, path: Path, digest: str, track: str, delivery: str, metadata: Sequence[str] = ()
+    ) -> Mapping[str, Any]:
+        """Hand in a file by an id; an interrupted try goes on with the same id, so the file becomes one entry.
+
+        Each of `metadata` is a document of YAML or JSON.
+
+        Returns the answer: the entry with its receipt. Raises ServerError.
+        """
+        name = urlencode([("name", path.name), *(("metadata", text) for text in metadata)])
+        headers = {
+            "Content-Type": "application/octet-stream",
+            "Content-Length": str(path.stat().st_size),
+            "Repr-Digest": f"sha-256=:{b64encode(bytes.fromhex(digest)).decode('ascii')}:",
+        }
+        return self._json("PUT", f"{_entry(track, delivery)}?{name}", path, headers)
+
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Raise ServerError for what only an answer of another program causes: a member is not there or is another."""
+        try:
+            yield
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ServerError(f"{self.server}: answers otherwise than `scorer serve`; check the address") from error
+
+    def entry(self, track: str, delivery: str) -> Mapping[str, Any]:
+        return self._json("GET", _entry(track, delivery))
+
+    def same_as(self, track: str, digest: str) -> int | None:
+        """The entry of the team with the same bytes in this phase; None without one."""
+        same = self._json("GET", f"{_track(track)}/quota?sha256={digest}").get("same_as")
+        return same if isinstance(same, int) else None
+
+    def only_track(self) -> str:
+        """The name of the only track of the challenge. Raises ServerError if there are several."""
+        names = [str(track["name"]) for track in self._json("GET", "/api/v1").get("tracks", ())]
+        if len(names) != 1:
+            raise ServerError(f"{self.server}: has the tracks {', '.join(names)}; name one with --track")
+        return names[0]
+
+    def pick(self, track: str, entries: Sequence[str]) -> Sequence[int]:
+        """Pick entries of the team by their indexes or ids of delivery; return the indexes of all picks."""
+        body = json.dumps({"entries": list(entries)}).encode("ascii")
+        picked = self._json("PUT", f"{_track(track)}/picks", body, {"Content-Type": "application/json"})
+        return [int(index) for index in picked["entries"]]
+
+    def followed(self, track: str, delivery: str, seconds: float) -> Iterator[Mapping[str, Any]]:
+        """The entry again and again, until it has an outcome and is on the board, or the time is over."""
+        deadline, had_outcome = time.monotonic() + seconds, False
+        while True:
+            entry = self.entry(track, delivery)
+            yield entry
+            has_outcome = entry["state"] not in ("waiting", "late") or entry["outcome"] != "waiting"
+            if has_outcome and not had_outcome:
+                had_outcome, deadline = True, min(deadline, time.monotonic() + BOARD_WITHIN)
+            if (has_outcome and not entry.get("board_follows")) or time.monotonic() > deadline:
+                return
+            self.pause(POLL_EVERY)
+
+    def _json(
+        self, method: str, path: str, body: Path | bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Mapping[str, Any]:
+        from http.client import HTTPException
+
+        for attempt in range(_ATTEMPTS):
+            try:
+                status, answer = self._once(method, path, body, headers or {})
+            except (OSError, HTTPException) as error:
+                failure, wait = self._failure(f"cannot be reached: {str(error) or type(error).__name__}"), None
+            else:
+                if status < 300:
+                    return answer
+                failure = self._failure(str(answer.get("detail", f"HTTP status {status}")))
+                if status not in _RETRIED and answer.get("code") != "too-fast":
+                    raise ServerError(failure)
+                wait = answer.get("retry_after")
+            if attempt + 1 < _ATTEMPTS:
+                asked = min(max(wait, 0), TIMEOUT) if isinstance(wait, int) else None
+                seconds = PAUSES[min(attempt, len(PAUSES) - 1)] if asked is None else asked
+                print_message(f"{failure}; trying again in {seconds:g} seconds")
+                self.pause(seconds)
+        raise ServerError(f"{failure}; the same command goes on later")
+
+    def _failure(self, why: str) -> str:
+        return f"{self.server}: {shortened(one_line(why), 1000)}"
+
+    def _once(
+        self, method: str, path: str, body: Path | bytes | None, headers: Mapping[str, str]
+    ) -> tuple[int, Mapping[str, Any]]:
+        from http.client import HTTPConnection, HTTPSConnection
+
+        parts = urlsplit(self.server)
+        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        connection = kind(parts.hostname or "", parts.port, timeout=TIMEOUT)
+        try:
+            address = parts.path.rstrip("/") + path
+            sent = {"Authorization": f"Bearer {self.token}", "Accept": "application/json", **headers}
+            if isinstance(body, Path):
+                # The server may have answered before it has the whole body.
+                with body.open("rb") as file, suppress(BrokenPipeError, ConnectionResetError):
+                    connection.request(method, address, file, sent)
+            else:
+                connection.request(method, address, body, sent)
+            response = connection.getresponse()
+            return response.status, _answer(response.read(10_000_000))
+        finally:
+            connection.close()
+
+
+def _track(name: str) -> str:
+    return f"/api/v1/tracks/{quote(name, safe='')}"
+
+
+def _entry(track: str, delivery: str) -> str:
+    return f"{_track(track)}/entries/{delivery}"
+
+
+def _answer(body: bytes) -> Mapping[str, Any]:
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
 VARIABLE = "SCORER_TOKEN"
 """The environment variable with the token."""
 
@@ -340,15 +491,11 @@ def _metadata(text: str) -> str:
 
 def client_of(server: str, token_file: Path | None) -> Client:
     """The client of the service at an address, for the team of a token."""
-    from scorer.service.client import Client
-
-    return Client(service_address(server), _token(token_file), print_message)
+    return Client(service_address(server), _token(token_file))
 
 
 def service_address(server: str) -> str:
     """The address of a service that a person has given. Raises WrongCallError if it is none."""
-    from urllib.parse import urlsplit
-
     try:
         parts = urlsplit(server)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
@@ -417,171 +564,3 @@ def _outcome(client: Client, track: str, delivery: str, wait: float, file: Path)
         words += f"; it does not count; it would be rank {entry['rank']}"
     print_message(f"{name}: {words}")
     return 1 if entry["outcome"] == "rejected" else 0
-
-
-def _solution(text: str) -> tuple[str, Path]:
-    track, equals, file = text.partition("=")
-    if not (track and equals and file):
-        raise ArgumentTypeError(f"found {quoted(text)}, expected TRACK=FILE, as in main=solution.txt")
-    return track, Path(file)
-
-
-def _sha256(text: str) -> str:
-    digits = text.strip().lower()
-    if not re.fullmatch("[0-9a-f]{64}", digits):
-        raise ArgumentTypeError(f"found {quoted(text)}, expected 64 hexadecimal digits")
-    return digits
-
-
-def _known_head(text: str) -> KnownHead:
-    from scorer.record.log import head_statement
-    from scorer.verification.log import KnownHead
-
-    number = "[1-9][0-9]{0,17}"
-    place, digits = rf"((?:{number}\.)?{number})", "([0-9a-f]{64})"
-    line = re.fullmatch(rf"{place}:{digits} (\S+) ([A-Za-z0-9+/=]{{88}}) (.+)", text.strip())
-    match = line or re.fullmatch(f"(?:{place}:)?{digits}", text.strip().lower())
-    if match is None:
-        expected = (
-            "the index of an event and 64 hexadecimal digits, as in 123:3f2a..., the digits only, or a line of `scorer "
-            "heads`"
-        )
-        raise ArgumentTypeError(f"found {quoted(text)}, expected {expected}")
-    place, head, *of_line = match.groups()
-    epoch, _, index = (place or "").rpartition(".")
-    signed = (head_statement(place, head, of_line[0], of_line[2]), of_line[1]) if line else ("", "")
-    return KnownHead(bytes.fromhex(head), int(index) if index else None, int(epoch) if epoch else None, *signed)
-
-
-_COMMITMENT = "verification.commitment"
-
-
-@dataclass(frozen=True, slots=True)
-class _Document:
-    """A document that can be verified."""
-
-    help: str
-    """What it shows."""
-    address: str
-    """Of the function that takes the file and some of `Evidence` by name, and yields the statements."""
-    needs: tuple[str, ...] = ()
-    """The libraries that it needs, which no part of the statements may come before."""
-
-    @property
-    def verified(self) -> Callable[..., Iterator[Verified]]:
-        """The function. Raises MissingError."""
-        need_libraries(*self.needs)
-        verified: Callable[..., Iterator[Verified]] = resolve_name(f"scorer.{self.address}")
-        return verified
-
-    @property
-    def evidence(self) -> dict[str, bool]:
-        """The names of the evidence that it takes, and whether each must be given."""
-        parameters = list(signature(self.verified).parameters.values())[1:]
-        return {each.name: each.default is each.empty for each in parameters}
-
-
-_DOCUMENTS = {
-    "log": _Document("log.jsonl: each head follows from the lines until it", "verification.log:verified_log"),
-    "receipt": _Document(
-        "a receipt: an entry is in the record and in the log", f"{_COMMITMENT}:verified_receipt", ("cryptography",)
-    ),
-    "commitment": _Document(
-        "commitment.json: solutions, rules and keys are those of before the start", f"{_COMMITMENT}:verified_commitment"
-    ),
-    "split": _Document("split.json: which queries were preliminary", f"{_COMMITMENT}:verified_split"),
-    "challenge": _Document(
-        "challenge-archive.zip, a folder with a copy of the site, or its address: the boards follow from the files",
-        "organising.derivation:verified_challenge",
-        RENDERING,
-    ),
-    "bundle": _Document(
-        "the file that `scorer export` wrote: its bytes, record and rows", "organising.bundles:verified_bundle"
-    ),
-}
-"""What can be verified, by name."""
-
-_DOCUMENTS_HELP = "; ".join(f"{name}: {document.help}" for name, document in _DOCUMENTS.items())
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What documents are verified by, apart from themselves."""
-
-    earlier: Path | None = option(
-        "log, split: an earlier copy of the file; the log must begin with it, the split have its track, share and key",
-        "FILE",
-    )
-    head: Any = option(
-        "log, challenge: a head that the site, its feed or a receipt showed, or a line of `scorer heads`; the log must "
-        "have it",
-        "[[EPOCH.]INDEX:]HEAD",
-        type=_known_head,
-        required=False,
-    )
-    key: Path | None = option("receipt (required), commitment: receipts.pem, the public key of receipts", "FILE")
-    log: Path | None = option(
-        "receipt, commitment, bundle: log.jsonl of the site; it must have the event of the document, or the record in "
-        "the bundle",
-        "FILE",
-    )
-    texts: Path | None = option(
-        "log, receipt, commitment: log-texts.jsonl of the site, if it has one; events of version 1 are compared with "
-        "it, and it says which events were lost when a backup was restored",
-        "FILE",
-    )
-    submission: Path | None = option("receipt: the submitted file; it must be the one that was received", "--file FILE")
-    opening: Path | None = option("commitment: commitment.txt, which is published after the challenge", "FILE")
-    sha256: str | None = option(
-        "commitment: the commitment that the site showed earlier; it must be the same", "HASH", type=_sha256
-    )
-    solution: list[tuple[str, Path]] | None = option(
-        "commitment: the published solution of a track; it must be the committed one; repeatable",
-        "TRACK=FILE",
-        type=_solution,
-    )
-    split: list[Path] | None = option(
-        "commitment: split.json of a track; its key and its share must be the committed ones; repeatable", "FILE"
-    )
-    queries: Path | None = option(
-        "split: the ids of all queries of the solution, one a line; the lists must have the same", "FILE"
-    )
-    key_sha256: str | None = option(
-        "split: the SHA-256 of the key that the site showed when the challenge opened; it must be the same",
-        "HASH",
-        type=_sha256,
-    )
-
-    def of(self, document: str) -> dict[str, Any]:
-        """What the document takes, by name. Raises WrongCallError for other evidence, and for what is missing."""
-        taken = _DOCUMENTS[document].evidence
-        options = {each.name: each.default.flags(each.name)[0] for each in parameters_of(Evidence)}
-        for name, value in vars(self).items():
-            if value is not None and name not in taken:
-                known = ", ".join(options[each] for each in taken)
-                raise WrongCallError(f"{options[name]}: no option of {document}; it takes {known}")
-            if value is None and taken.get(name):
-                raise WrongCallError(f"{document}: {options[name]} is missing")
-        return {name: value for name in taken if (value := getattr(self, name)) is not None}
-
-
-def verify(
-    document: str = argument(f"what to verify. {_DOCUMENTS_HELP}", choices=tuple(_DOCUMENTS)),
-    file: Path = argument("the file that the site publishes, such as log.jsonl"),
-    evidence: Evidence = group(),
-) -> int:
-    """Verify a document that the organiser of a challenge has published.
-
-    Prints a line for each check: ok; FAILED and what differs; open and why it cannot be verified; later if a document
-    is older than another one, so that a later download may agree; and notes on what is not checked. Exit code 0: all is
-    ok; 1: a check failed; 3: a part cannot be verified; 4: look again later.
-    It needs neither the challenge nor its database.
-    """
-    from scorer.verification.log import EXIT_CODES
-
-    outcomes = set()
-    for statement in _DOCUMENTS[document].verified(file, **evidence.of(document)):
-        outcomes.add(statement.outcome)
-        difference = f": {statement.contradiction}" if statement.contradiction else ""
-        print_result(f"{statement.outcome:6}  {printable(statement.statement + difference)}")
-    return next((code for outcome, code in EXIT_CODES.items() if outcome in outcomes), 0)

@@ -1,11 +1,17 @@
-"""The commands that show and explain: ``report``, ``leaderboard``, ``entries``, ``phases`` and ``measures``."""
+"""The commands that show, explain and verify: ``report``, ``leaderboard``, ``entries``, ``phases``, ``measures`` and
+``verify``.
+"""
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentTypeError
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
+from inspect import signature
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal
 
 from scorer.cli.evaluate import MEASURES_HELP, AnalysisOptions, FileOptions, check_several, tasks_of_files
@@ -26,9 +32,10 @@ from scorer.cli.parameters import (
     open_challenge,
     open_store,
     option,
+    parameters_of,
     wrong_call,
 )
-from scorer.errors import MeasureError, ScorerError, need_libraries
+from scorer.errors import RENDERING, MeasureError, ScorerError, need_libraries
 from scorer.files import is_standard_input, is_url, shown
 from scorer.options import REPORT_FORMS, ReportForm, RowName
 from scorer.wording import TABLES, aligned, csv_table, printable, quoted, text_table, utc_moment
@@ -39,6 +46,7 @@ if TYPE_CHECKING:
     from scorer.record.log import LogLine
     from scorer.scoring.analysis.analysis import Report, Settings
     from scorer.store.snapshot import Snapshot
+    from scorer.verification.log import KnownHead, Verified
 
 
 LARGEST_VALUE = 1e100
@@ -406,3 +414,171 @@ def _explained(kind: Kind) -> str:
     if written:
         lines.append(f"Also written: {', '.join(written)}")
     return "\n".join(lines)
+
+
+def _solution(text: str) -> tuple[str, Path]:
+    track, equals, file = text.partition("=")
+    if not (track and equals and file):
+        raise ArgumentTypeError(f"found {quoted(text)}, expected TRACK=FILE, as in main=solution.txt")
+    return track, Path(file)
+
+
+def _sha256(text: str) -> str:
+    digits = text.strip().lower()
+    if not re.fullmatch("[0-9a-f]{64}", digits):
+        raise ArgumentTypeError(f"found {quoted(text)}, expected 64 hexadecimal digits")
+    return digits
+
+
+def _known_head(text: str) -> KnownHead:
+    from scorer.record.log import head_statement
+    from scorer.verification.log import KnownHead
+
+    number = "[1-9][0-9]{0,17}"
+    place, digits = rf"((?:{number}\.)?{number})", "([0-9a-f]{64})"
+    line = re.fullmatch(rf"{place}:{digits} (\S+) ([A-Za-z0-9+/=]{{88}}) (.+)", text.strip())
+    match = line or re.fullmatch(f"(?:{place}:)?{digits}", text.strip().lower())
+    if match is None:
+        expected = (
+            "the index of an event and 64 hexadecimal digits, as in 123:3f2a..., the digits only, or a line of `scorer "
+            "heads`"
+        )
+        raise ArgumentTypeError(f"found {quoted(text)}, expected {expected}")
+    place, head, *of_line = match.groups()
+    epoch, _, index = (place or "").rpartition(".")
+    signed = (head_statement(place, head, of_line[0], of_line[2]), of_line[1]) if line else ("", "")
+    return KnownHead(bytes.fromhex(head), int(index) if index else None, int(epoch) if epoch else None, *signed)
+
+
+_COMMITMENT = "verification.commitment"
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """A document that can be verified."""
+
+    help: str
+    """What it shows."""
+    address: str
+    """Of the function that takes the file and some of `Evidence` by name, and yields the statements."""
+    needs: tuple[str, ...] = ()
+    """The libraries that it needs, which no part of the statements may come before."""
+
+    @property
+    def verified(self) -> Callable[..., Iterator[Verified]]:
+        """The function. Raises MissingError."""
+        need_libraries(*self.needs)
+        verified: Callable[..., Iterator[Verified]] = resolve_name(f"scorer.{self.address}")
+        return verified
+
+    @property
+    def evidence(self) -> dict[str, bool]:
+        """The names of the evidence that it takes, and whether each must be given."""
+        parameters = list(signature(self.verified).parameters.values())[1:]
+        return {each.name: each.default is each.empty for each in parameters}
+
+
+_DOCUMENTS = {
+    "log": _Document("log.jsonl: each head follows from the lines until it", "verification.log:verified_log"),
+    "receipt": _Document(
+        "a receipt: an entry is in the record and in the log", f"{_COMMITMENT}:verified_receipt", ("cryptography",)
+    ),
+    "commitment": _Document(
+        "commitment.json: solutions, rules and keys are those of before the start", f"{_COMMITMENT}:verified_commitment"
+    ),
+    "split": _Document("split.json: which queries were preliminary", f"{_COMMITMENT}:verified_split"),
+    "challenge": _Document(
+        "challenge-archive.zip, a folder with a copy of the site, or its address: the boards follow from the files",
+        "organising.derivation:verified_challenge",
+        RENDERING,
+    ),
+    "bundle": _Document(
+        "the file that `scorer export` wrote: its bytes, record and rows", "organising.bundles:verified_bundle"
+    ),
+}
+"""What can be verified, by name."""
+
+_DOCUMENTS_HELP = "; ".join(f"{name}: {document.help}" for name, document in _DOCUMENTS.items())
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What documents are verified by, apart from themselves."""
+
+    earlier: Path | None = option(
+        "log, split: an earlier copy of the file; the log must begin with it, the split have its track, share and key",
+        "FILE",
+    )
+    head: Any = option(
+        "log, challenge: a head that the site, its feed or a receipt showed, or a line of `scorer heads`; the log must "
+        "have it",
+        "[[EPOCH.]INDEX:]HEAD",
+        type=_known_head,
+        required=False,
+    )
+    key: Path | None = option("receipt (required), commitment: receipts.pem, the public key of receipts", "FILE")
+    log: Path | None = option(
+        "receipt, commitment, bundle: log.jsonl of the site; it must have the event of the document, or the record in "
+        "the bundle",
+        "FILE",
+    )
+    texts: Path | None = option(
+        "log, receipt, commitment: log-texts.jsonl of the site, if it has one; events of version 1 are compared with "
+        "it, and it says which events were lost when a backup was restored",
+        "FILE",
+    )
+    submission: Path | None = option("receipt: the submitted file; it must be the one that was received", "--file FILE")
+    opening: Path | None = option("commitment: commitment.txt, which is published after the challenge", "FILE")
+    sha256: str | None = option(
+        "commitment: the commitment that the site showed earlier; it must be the same", "HASH", type=_sha256
+    )
+    solution: list[tuple[str, Path]] | None = option(
+        "commitment: the published solution of a track; it must be the committed one; repeatable",
+        "TRACK=FILE",
+        type=_solution,
+    )
+    split: list[Path] | None = option(
+        "commitment: split.json of a track; its key and its share must be the committed ones; repeatable", "FILE"
+    )
+    queries: Path | None = option(
+        "split: the ids of all queries of the solution, one a line; the lists must have the same", "FILE"
+    )
+    key_sha256: str | None = option(
+        "split: the SHA-256 of the key that the site showed when the challenge opened; it must be the same",
+        "HASH",
+        type=_sha256,
+    )
+
+    def of(self, document: str) -> dict[str, Any]:
+        """What the document takes, by name. Raises WrongCallError for other evidence, and for what is missing."""
+        taken = _DOCUMENTS[document].evidence
+        options = {each.name: each.default.flags(each.name)[0] for each in parameters_of(Evidence)}
+        for name, value in vars(self).items():
+            if value is not None and name not in taken:
+                known = ", ".join(options[each] for each in taken)
+                raise WrongCallError(f"{options[name]}: no option of {document}; it takes {known}")
+            if value is None and taken.get(name):
+                raise WrongCallError(f"{document}: {options[name]} is missing")
+        return {name: value for name in taken if (value := getattr(self, name)) is not None}
+
+
+def verify(
+    document: str = argument(f"what to verify. {_DOCUMENTS_HELP}", choices=tuple(_DOCUMENTS)),
+    file: Path = argument("the file that the site publishes, such as log.jsonl"),
+    evidence: Evidence = group(),
+) -> int:
+    """Verify a document that the organiser of a challenge has published.
+
+    Prints a line for each check: ok; FAILED and what differs; open and why it cannot be verified; later if a document
+    is older than another one, so that a later download may agree; and notes on what is not checked. Exit code 0: all is
+    ok; 1: a check failed; 3: a part cannot be verified; 4: look again later.
+    It needs neither the challenge nor its database.
+    """
+    from scorer.verification.log import EXIT_CODES
+
+    outcomes = set()
+    for statement in _DOCUMENTS[document].verified(file, **evidence.of(document)):
+        outcomes.add(statement.outcome)
+        difference = f": {statement.contradiction}" if statement.contradiction else ""
+        print_result(f"{statement.outcome:6}  {printable(statement.statement + difference)}")
+    return next((code for outcome, code in EXIT_CODES.items() if outcome in outcomes), 0)

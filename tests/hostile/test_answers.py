@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scorer.service.client import TIMEOUT, Client
+from scorer.cli.participate import TIMEOUT, Client
 from tests.commands import Answer, here
 
 ACCEPTED = {"index": 1, "receipt": "{}", "received": "2027-01-01T00:00:00Z"}

@@ -83,8 +83,7 @@ PLACES: dict[tuple[str, str], str] = {
     ("service/accepting.py", "json.loads"): RECORD,
     ("service/accepting.py", "uuid.UUID"): OWN,
     ("service/documents.py", "json.loads"): "the board of the site, which this program wrote",
-    ("service/client.py", "json.loads"): ANSWER,
-    ("service/client.py", "urllib.parse.urlsplit"): OWN,
+    ("cli/participate.py", "json.loads"): ANSWER,
     # What teams put into folders
     ("organising/files.py", "scorer.settings.metadata.read"): YAML,
     ("organising/files.py", "scorer.settings.metadata.of_head"): f"{BEGINNING}; {YAML}",

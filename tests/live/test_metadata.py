@@ -23,6 +23,7 @@ import yaml
 
 from scorer.board.charts.over_time import Spent, front
 from scorer.board.reports.leaderboard import entries_json, entries_table, schema, to_csv, to_json
+from scorer.cli.participate import Client
 from scorer.errors import ChallengeError
 from scorer.limits import Limits
 from scorer.lists.detection import why_unreadable
@@ -31,7 +32,6 @@ from scorer.organising.render import listed_entries
 from scorer.rules.metadata import MetadataField
 from scorer.service import uploads
 from scorer.service.accepting import collect
-from scorer.service.client import Client
 from scorer.service.documents import Checks
 from scorer.settings.loading import read_challenge
 from scorer.settings.metadata import MOST_BYTES, MetadataError, checked, head_of_run, of_head, read

@@ -16,7 +16,7 @@ import benchmarks
 from scorer.board.site.report_page import CHARTS
 from scorer.cli import COMMANDS
 from scorer.cli.parameters import add_parameters
-from scorer.cli.participate import _DOCUMENTS, verify
+from scorer.cli.reports import _DOCUMENTS, verify
 from scorer.cli.run import run
 from scorer.lists.detection import FORMATS
 from scorer.measures import KINDS

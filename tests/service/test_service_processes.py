@@ -313,8 +313,8 @@ class TestSubmit:
             patch.setenv("SCORER_TOKEN", token_of(folder))
             call = ("submit", file, "--track", "main", "--server", server.address)
             with pytest.MonkeyPatch.context() as cut:
-                cut.setattr("scorer.service.client._ATTEMPTS", 1)
-                cut.setattr("scorer.service.client._document", _lost)
+                cut.setattr("scorer.cli.participate._ATTEMPTS", 1)
+                cut.setattr("scorer.cli.participate._answer", _lost)
                 assert here(*call, "--again").code == 1
             assert (tmp_path / "lists.txt.delivery").exists()
             assert here(*call).code == 0  # it is no second entry, so nothing is to be confirmed
