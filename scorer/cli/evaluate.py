@@ -94,21 +94,13 @@ class FileOptions:
     solution_format: str | None = format_of("the solution's format", "--solution-format")
     submission_format: str | None = format_of("the submissions' format")
 
-    @property
-    def policies(self) -> dict[str, Any]:
-        """The rules of scoring, as `policies_named` takes them."""
-        further = ("rel", "clusters", "checked", "machine_weight")
-        return {name: getattr(self, name) for name in (*(setting.name for setting in POLICIES), *further)}
-
     def check_unused(self, problem: str, **others: object) -> None:
         """Raise WrongCallError with a message for the first option that is given, of `others` or of these."""
-        defaults = {setting.name: setting.default for setting in POLICIES} | {"machine_weight": 1.0}
+        from scorer.scoring.evaluation import Options
+
         for name, value in {**others, **vars(self)}.items():
-            if value != defaults.get(name):
+            if value != getattr(Options, name, None):
                 raise WrongCallError(f"--{name.replace('_', '-')} {problem}")
-
-
-POLICIES = (choices.SPLIT, choices.MISSING, choices.TIES, choices.NOTHING_RELEVANT, choices.UNJUDGED)
 
 
 @dataclass(frozen=True)
@@ -242,15 +234,14 @@ def evaluate(
     except SolutionError as error:
         print_message(file_message(error, solution))
         return 1
-    graded = graded.with_parts(excluded=excluded(options.exclude))
     inside = split_masks(graded.flagged)[options.split].inside
     slices = () if printed.slices is None else read_slices(printed.slices, graded.queries.to_pylist())
     settings = {
-        **options.policies,
+        **vars(options),
+        "exclude": excluded(options.exclude),
         "checked": checked,
         "per_query": printed.per_query,
         "tie_bounds": printed.tie_bounds,
-        "submission_format": options.submission_format,
     }
     results = _scored(graded, solution, submissions, measures, settings)
     if best_by is not None:
@@ -288,7 +279,7 @@ def _checked_policies(printed: _Printed, options: FileOptions) -> dict[str, str]
     if options.checked is not None and (printed.tie_bounds or printed.judged_bounds):
         raise WrongCallError("--checked: corrects scores, so bounds of scores by one solution do not hold; remove them")
     with wrong_call(kind=ValueError):
-        return Options(**options.policies, exclude=options.exclude).policies()
+        return Options(**vars(options)).policies()
 
 
 def _solutions(path: str, options: FileOptions) -> tuple[Solution, Solution | None]:
@@ -445,7 +436,7 @@ def tasks_of_files(
     submissions = paths_by_name(paths, row_name, options.submission_format)
     policies = {**vars(options), "exclude": excluded(options.exclude)}
     with errors_of_files(submissions):
-        graded = Solution.read(solution, policies.pop("solution_format")) if slices else solution
+        graded = Solution.read(solution, options.solution_format) if slices else solution
         with wrong_call("--measure"):
             tasks, notes = run_tasks(graded, submissions, measures(), **policies)
     if slices and isinstance(graded, Solution):
