@@ -354,7 +354,7 @@ def text_table(table: Table) -> str:
         texts = [cell.text(table.blank) for cell in cells]
         rows.append([f"{text} {above}" if above else text for text, above in zip(texts, letters, strict=True)])
     right = {index for index, column in enumerate(table.columns) if column.numeric}
-    return "\n".join([aligned(rows, right), *_note(table)])
+    return "\n".join([aligned(rows, right), *filter(None, [table.note])])
 
 
 def csv_table(table: Table, line_end: str = "\n") -> str:
@@ -386,7 +386,7 @@ def markdown_table(table: Table) -> str:
     ruler = ["---:" if column.numeric else ":---" for column in table.columns]
     rows = [list(map(marked, cells)) for cells in table.rows]
     lines = [f"| {' | '.join(cells)} |" for cells in (heads, ruler, *rows)]
-    return "\n".join([*lines, *([""] if table.note else []), *_note(table)])
+    return "\n".join([*lines, *(["", table.note] if table.note else [])])
 
 
 def latex_table(table: Table) -> str:
@@ -404,7 +404,7 @@ def latex_table(table: Table) -> str:
     return "\n".join(
         [
             "% needs \\usepackage{booktabs}, and \\usepackage[T1]{fontenc} where a name holds a double quote",
-            *(f"% {note}" for note in _note(table)),
+            *([f"% {table.note}"] if table.note else []),
             f"\\begin{{tabular}}{{{alignment}}}",
             "\\toprule",
             row(escape_latex(printable(column.head)) for column in table.columns),
@@ -414,10 +414,6 @@ def latex_table(table: Table) -> str:
             "\\end{tabular}",
         ]
     )
-
-
-def _note(table: Table) -> list[str]:
-    return [table.note] if table.note else []
 
 
 TABLES: Mapping[str, Callable[[Table], str]] = {

@@ -26,8 +26,11 @@ class Command:
     """
 
     address: str
-    exit_codes: tuple[int, int]
-    """For an invalid file or setting, and for wrong arguments."""
+
+    @property
+    def exit_codes(self) -> tuple[int, int]:
+        """For an invalid file or setting, and for wrong arguments."""
+        return (2, 1) if self.address == "evaluate:trec_eval" else (1, 2)
 
     @property
     def function(self) -> Callable[..., int | None]:
@@ -79,16 +82,12 @@ _ADDRESSES: Mapping[str, str] = {
 """The addresses of commands by what they are for, in the order of the help and of docs/commands.md."""
 
 COMMAND_GROUPS = {
-    title: [address.partition(":")[2].removesuffix("_") for address in addresses.split()]
+    title: {address.partition(":")[2].removesuffix("_"): Command(address) for address in addresses.split()}
     for title, addresses in _ADDRESSES.items()
 }
-"""The names of commands, in the same order."""
+"""The commands by name, in the same order."""
 
-COMMANDS = {
-    name: Command(address, (2, 1) if name == "trec_eval" else (1, 2))
-    for title, names in COMMAND_GROUPS.items()
-    for name, address in zip(names, _ADDRESSES[title].split(), strict=True)
-}
+COMMANDS = {name: command for commands in COMMAND_GROUPS.values() for name, command in commands.items()}
 
 
 def main() -> None:
@@ -164,8 +163,8 @@ def _run_without_command(arguments: Sequence[str]) -> int:
 def _overview() -> str:
     width = max(map(len, COMMANDS))
     lines = []
-    for title, names in COMMAND_GROUPS.items():
-        lines += [f"{title}:", *(f"  {name:{width}}  {COMMANDS[name].summary}" for name in names), ""]
+    for title, commands in COMMAND_GROUPS.items():
+        lines += [f"{title}:", *(f"  {name:{width}}  {each.summary}" for name, each in commands.items()), ""]
     return "\n".join(
         [
             *lines,

@@ -5,7 +5,7 @@ and others.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from scorer.cli.parameters import (
     WrongCallError,
     argument,
     form_of,
+    group,
     moment,
     of_challenge,
     open_challenge,
@@ -322,8 +323,7 @@ def split(challenge: Path = of_challenge()) -> int:
     return 0 if succeeded else 1
 
 
-TEXTS = ("affiliation", "code", "paper")
-_KEYS = (*TEXTS, "links")
+_KEYS = ("affiliation", "code", "paper", "links")
 """The keys that ``set`` sets."""
 
 _VERSION = 1
@@ -349,6 +349,25 @@ _OF_TOKENS = {"token": 1, "invite": 1, "invite-all": 1, "tokens": 0, "revoke": 1
 """The actions on tokens, and how many values each has."""
 
 
+@dataclass(frozen=True)
+class _TokenOptions:
+    """The options of ``teams`` for tokens and invitations."""
+
+    label: str = option("with token and invite: what the token is for, for the list", "TEXT", default="")
+    expires: datetime | None = option(
+        "with token, invite and invite-all: when it ends, as in 2011-04-18T10:00:00Z", "TIME", type=moment
+    )
+    output: Path | None = option(
+        "with invite-all: the CSV file to write, with a row for each new link", "-o, --output FILE"
+    )
+    server: str = option(
+        "with invite and invite-all: the address of the service; default: service or url in the table [site] of "
+        "challenge.toml",
+        "URL",
+        default="",
+    )
+
+
 def teams(
     action: str = argument(
         "list (the default), rename TEAM NAME, merge TEAM INTO, unmerge TEAM, disqualify TEAM, withdraw TEAM, "
@@ -364,19 +383,7 @@ def teams(
         "TEXT",
         type=stated,
     ),
-    label: str = option("with token and invite: what the token is for, for the list", "TEXT", default=""),
-    expires: datetime | None = option(
-        "with token, invite and invite-all: when it ends, as in 2011-04-18T10:00:00Z", "TIME", type=moment
-    ),
-    output: Path | None = option(
-        "with invite-all: the CSV file to write, with a row for each new link", "-o, --output FILE"
-    ),
-    server: str = option(
-        "with invite and invite-all: the address of the service; default: service or url in the table [site] of "
-        "challenge.toml",
-        "URL",
-        default="",
-    ),
+    options: _TokenOptions = group(),
     form: str = form_of("the list", "table", "json"),
     challenge: Path = of_challenge("action"),
 ) -> None:
@@ -392,10 +399,10 @@ def teams(
     for a mail merge, which only you can read. Repeated, it makes links for new rows and for those who have not used
     theirs, which ends then. The record has no address. The list of teams says who has signed in.
     """
-    if (action == "invite-all") != (output is not None):
-        raise WrongCallError("invite-all needs -o FILE" if output is None else "--output belongs to invite-all")
+    if (action == "invite-all") != (options.output is not None):
+        raise WrongCallError("invite-all needs -o FILE" if options.output is None else "--output belongs to invite-all")
     if action in _OF_TOKENS:
-        _tokens(action, values, challenge, form, label, expires, server, output)
+        _tokens(action, values, challenge, form, options)
         return
     _check(action, values, reason)
     with open_store(challenge) as (settings, _, store):
@@ -413,16 +420,7 @@ def teams(
         print_result(f"{printable_name(team)}: {_DONE[_CALLS[action]]}; `scorer render` shows it")
 
 
-def _tokens(
-    action: str,
-    values: Sequence[str],
-    challenge: Path,
-    form: str,
-    label: str,
-    expires: datetime | None,
-    server: str,
-    output: Path | None,
-) -> None:
+def _tokens(action: str, values: Sequence[str], challenge: Path, form: str, options: _TokenOptions) -> None:
     from scorer.organising import teams as issuing
 
     if len(values) != _OF_TOKENS[action]:
@@ -434,18 +432,19 @@ def _tokens(
             revoked = issuing.revoke(store, values[0])
             print_result(f"{printable_name(revoked.team)}: {revoked.use} {revoked.name} is revoked")
         elif action == "token":
-            print_result(issuing.issue(store, values[0], "token", label, expires))
+            print_result(issuing.issue(store, values[0], "token", options.label, options.expires))
         else:
-            address = server or settings.branding.service or settings.branding.url
+            address = options.server or settings.branding.service or settings.branding.url
             if not address:
                 raise WrongCallError(f"{action} needs --server URL, or service in the table [site] of challenge.toml")
             address = service_address(address)
-            if output is not None:
-                invited = issuing.invite_all(settings, store, Path(values[0]), output, address, expires)
+            if options.output is not None:
+                table = Path(values[0])
+                invited = issuing.invite_all(settings, store, table, options.output, address, options.expires)
                 there = f"; {invited.signed_in:,} signed in before" if invited.signed_in else ""
-                print_result(f"{output}: {counted(invited.new, 'new link')}{there}; keep the file private")
+                print_result(f"{options.output}: {counted(invited.new, 'new link')}{there}; keep the file private")
                 return
-            code = issuing.issue(store, values[0], "invitation", label, expires)
+            code = issuing.issue(store, values[0], "invitation", options.label, options.expires)
             print_result(f"{address}/invite#{code}")
 
 
