@@ -239,7 +239,7 @@ class OrChallenge(tuple[str, ...]):
         return super().__contains__(word) or is_challenge(str(word))
 
 
-def moment(text: str) -> datetime:
+def moment(text: str, expected: str = "a time with its offset, as in 2011-04-18T10:00:00Z") -> datetime:
     """A time with its offset from UTC, for an option."""
     try:
         time = datetime.fromisoformat(text)
@@ -247,19 +247,13 @@ def moment(text: str) -> datetime:
             return time.astimezone(UTC)
     except (ValueError, OverflowError):
         pass
-    raise ArgumentTypeError(f"found {quoted(text)}, expected a time with its offset, as in 2011-04-18T10:00:00Z")
+    raise ArgumentTypeError(f"found {quoted(text)}, expected {expected}")
 
 
 def _moment_of_record(text: str) -> datetime | int:
     if text.isascii() and text.isdigit() and len(text) < 19:
         return int(text)
-    try:
-        return moment(text)
-    except ArgumentTypeError:
-        raise ArgumentTypeError(
-            f"found {quoted(text)}, expected the index of an event, as in 120, or a time with its offset, as in "
-            "2011-04-18T10:00:00Z"
-        ) from None
+    return moment(text, "the index of an event, as in 120, or a time with its offset, as in 2011-04-18T10:00:00Z")
 
 
 def stated(text: str) -> str:
@@ -269,10 +263,10 @@ def stated(text: str) -> str:
     return text
 
 
-def number(least: float = -math.inf, most: float = math.inf) -> Callable[[str], float]:
+def number(least: float = -math.inf, most: float = math.inf, expected: str = "") -> Callable[[str], float]:
     """Return a function that reads a finite number from `least` to `most`, for an option."""
     bounds = f"from {least:g} to {most:g}" if math.isfinite(most) else f"of {least:g} or more"
-    expected = f"a number {bounds}" if math.isfinite(least) else "a finite number"
+    expected = expected or (f"a number {bounds}" if math.isfinite(least) else "a finite number")
 
     def read(text: str) -> float:
         try:

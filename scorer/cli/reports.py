@@ -54,12 +54,8 @@ LARGEST_VALUE = 1e100
 
 
 def _na(text: str) -> float | Literal["drop"]:
-    if text == "drop":
-        return "drop"
-    try:
-        return number(-LARGEST_VALUE, LARGEST_VALUE)(text)
-    except ArgumentTypeError:
-        raise ArgumentTypeError(f"found {quoted(text)}, expected drop or a number up to {LARGEST_VALUE:g}") from None
+    of_text = number(-LARGEST_VALUE, LARGEST_VALUE, f"drop or a number up to {LARGEST_VALUE:g}")
+    return "drop" if text == "drop" else of_text(text)
 
 
 def _column(name: str) -> Any:
