@@ -134,11 +134,7 @@ def _ranked(header: Header, block: Block, findings: Findings) -> Ranked:
     fast = header.regular(block)
     if fast is not None:
         return fast
-    held, line = header.rows(block, findings)
-    rows = tables.ranked_rows(held, line, findings, header.between)
-    if rows.run_score is None or "rank" not in held or len(rows.query) < line.size:
-        return rows
-    return replace(rows, note=contradiction(rows.query, held["rank"], rows.run_score, line))
+    return tables.ranked_rows(*header.rows(block, findings), findings, header.between)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings, system_failure
@@ -19,6 +20,7 @@ from scorer.lists.formats.layouts import Reader
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import pc, texts
 from scorer.lists.reading.blocks import SMALL, Batch, Block, Graded, LimitError, Ranked, UnreadableError
+from scorer.measures.matched import Ints
 from scorer.wording import printable
 
 NAME = "parquet"
@@ -57,7 +59,7 @@ def recognises(lines: list[str]) -> bool:
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a solution; the line of a finding is the number of the row."""
-    return Reader(partial(_read, tables.graded_table, tables.SOLUTION_COLUMNS, options))
+    return Reader(partial(_read, tables.graded_rows, tables.SOLUTION_COLUMNS, options))
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
@@ -69,7 +71,7 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
         places = tables.needed_places(names, tables.SUBMISSION_COLUMNS, options)
         return {column: names[at] for column, at in places.items()}
 
-    return Reader(partial(_read, tables.ranked_table, tables.SUBMISSION_COLUMNS, options), columns=columns)
+    return Reader(partial(_read, tables.ranked_rows, tables.SUBMISSION_COLUMNS, options), columns=columns)
 
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
@@ -83,7 +85,7 @@ def write_submission(submission: SubmissionContent, options: Mapping[str, str]) 
 
 
 def _read(
-    read: Callable[[pa.Table, Mapping[str, str], Findings], Batch],
+    read: Callable[[tables.Columns, Ints, Findings], Batch],
     wanted: tuple[str, ...],
     options: Mapping[str, str],
     block: Block,
@@ -91,7 +93,7 @@ def _read(
 ) -> Batch:
     with errors_in_words():
         table = read_columns(block, lambda names: sorted(tables.needed_places(names, wanted, options).values()))
-        return read(table, options, findings)
+        return read(tables.columns_of(table, wanted, options), np.arange(1, table.num_rows + 1), findings)
 
 
 def read_columns(block: Block, chosen: Callable[[Sequence[str]], Sequence[int]]) -> pa.Table:

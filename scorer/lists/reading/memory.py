@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import replace
 from itertools import chain
 from numbers import Number
 from operator import attrgetter, itemgetter
@@ -76,14 +75,14 @@ def graded_of(source: MemorySource, findings: Findings) -> Graded:
     """Return a solution in memory as a batch. Raises UnreadableError where it is no solution."""
     source = _by_query(source)
     if not isinstance(source, Mapping) or is_of_columns(source, tables.SOLUTION_COLUMNS):
-        return tables.graded_table(_table(source, tables.SOLUTION_COLUMNS), {}, findings)
+        return tables.graded_rows(*_rows(source, tables.SOLUTION_COLUMNS), findings)
     lists = _lists(source)
     if not all(isinstance(listed, Mapping) for listed in lists):
         raise UnreadableError("expected a dict of dicts: query -> item -> grade")
     if any(isinstance(next(iter(listed.values()), None), Mapping) for listed in lists):
         pairs = ((query, *item) for query, items in source.items() for item in items.items())
         rows = ((query, item, grade, name) for query, item, grades in pairs for name, grade in grades.items())
-        return tables.graded_table(_table(rows, tables.SOLUTION_COLUMNS), {}, findings)
+        return tables.graded_rows(*_rows(rows, tables.SOLUTION_COLUMNS), findings)
     grades = chain.from_iterable(listed.values() for listed in lists)
     return Graded(*_columns(source, lists), _finite(grades, "grade", findings))
 
@@ -92,12 +91,7 @@ def ranked_of(source: MemorySource, findings: Findings) -> Ranked:
     """Return a submission in memory as a batch. Raises UnreadableError where it is no submission."""
     source = _by_query(source)
     if not isinstance(source, Mapping) or is_of_columns(source):
-        table = _table(source, tables.SUBMISSION_COLUMNS)
-        rows, ranks = tables.ranked_table(table, {}, findings), tables.places(table.column_names, "rank", {})
-        if len(ranks) != 1 or rows.run_score is None or len(rows.item) < table.num_rows:
-            return rows
-        stated = tables.whole_column(table, ranks[0])
-        return replace(rows, note=tables.contradiction(rows.query, stated, rows.run_score, rows.line))
+        return tables.ranked_rows(*_rows(source, tables.SUBMISSION_COLUMNS), findings)
     lists = _lists(source)
     scored = [isinstance(listed, Mapping) for listed in lists]
     if any(scored) and not all(scored):
@@ -162,7 +156,13 @@ def _lists(source: ListsByQuery) -> list[Any]:
     return lists
 
 
-def _table(source: Any, wanted: tuple[str, ...]) -> pa.Table:
+def _rows(source: Any, wanted: tuple[str, ...]) -> tuple[tables.Columns, Ints]:
+    """Return the columns to read of a table or of rows, with the ranks next to scores, and the number of each row."""
+    held = _held(source, wanted)
+    return held, np.arange(1, len(held["query"]) + 1)
+
+
+def _held(source: Any, wanted: tuple[str, ...]) -> tables.Columns:
     if isinstance(source, Mapping) or hasattr(source, "iloc"):
         # The columns of a frame may hold anything, so Arrow does not convert them.
         by_name = isinstance(source, Mapping)
@@ -174,16 +174,20 @@ def _table(source: Any, wanted: tuple[str, ...]) -> pa.Table:
         places, ranks = tables.needed_places(names, wanted, {}), tables.places(names, "rank", {})
         if "score" in places and len(ranks) == 1 and np.asarray(columns[ranks[0]]).dtype.kind in "iuf":
             places["rank"] = ranks[0]
-        return _converted({column: columns[at] for column, at in places.items()})
+        return {column: _converted(column, columns[at]) for column, at in places.items()}
     if isinstance(source, ArrowTable):
         try:
-            return pa.RecordBatchReader.from_stream(source).read_all()
+            table = pa.RecordBatchReader.from_stream(source).read_all()
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise UnreadableError(f"a {type(source).__name__} that is no table ({error})") from error
+        held, ranks = tables.columns_of(table, wanted, {}), tables.places(table.column_names, "rank", {})
+        if "score" in held and len(ranks) == 1:
+            return {**held, "rank": tables.whole_column(table.column(ranks[0]))}
+        return held
     if isinstance(source, str | bytes) or not isinstance(source, Iterable):
         expected = "collect it first, with .collect()" if hasattr(source, "collect") else _EXPECTED
         raise UnreadableError(f"found a {type(source).__name__}; {expected}")
-    return _converted(_row_columns(source, wanted))
+    return {name: _converted(name, values) for name, values in _row_columns(source, wanted).items()}
 
 
 def _is_table(source: object) -> bool:
@@ -244,22 +248,16 @@ def _getter(row: Any, wanted: tuple[str, ...]) -> tuple[tuple[str, ...], Callabl
     return tuple(places), itemgetter(*chosen) if isinstance(row, Mapping) else attrgetter(*chosen)
 
 
-def _converted(held: Mapping[str, Any]) -> pa.Table:
-    """Return columns of Python's and numpy's values as an Arrow table."""
-    arrays: list[pa.Array | pa.ChunkedArray] = []
-    for name, values in held.items():
-        if name in ("query", "item", "subtopic"):
-            ids = arrow_ids(values) if hasattr(values, "iloc") else None
-            arrays.append(_ids(values, name) if ids is None else ids)
-        elif name in ("items", "relevant"):
-            arrays.append(_id_lists(list(values)))
-        elif name in tables.SIGNS:
-            arrays.append(pa.array([[float(number) for number in each] for each in values], pa.list_(pa.float64())))
-        elif name in ("flag", "iteration"):
-            arrays.append(texts(map(str, values)))
-        else:
-            arrays.append(from_numpy(_numbers(values, name)))
-    return pa.Table.from_arrays(arrays, names=list(held))
+def _converted(name: str, values: Any) -> pa.Array:
+    """Return a column of Python's or numpy's values, as Arrow has it."""
+    if name in ("query", "item", "subtopic"):
+        ids = arrow_ids(values) if hasattr(values, "iloc") else None
+        return _ids(values, name) if ids is None else tables.whole_column(ids)
+    if name in ("items", "relevant"):
+        return _id_lists(list(values))
+    if name in tables.SIGNS:
+        return pa.array([[float(number) for number in each] for each in values], pa.list_(pa.float64()))
+    return texts(map(str, values)) if name in ("flag", "iteration") else from_numpy(_numbers(values, name))
 
 
 def _id_lists(lists: list[Any]) -> pa.Array:
@@ -271,25 +269,20 @@ def _id_lists(lists: list[Any]) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), _ids(chain.from_iterable(lists), "item"))
 
 
-def arrow_ids(column: pd.Series) -> pa.Array | pa.ChunkedArray | None:
-    """Return the ids in a column of pandas: texts of Arrow, whole numbers, or categories that are one of these.
+def arrow_ids(column: pd.Series) -> pa.ChunkedArray | None:
+    """Return the ids in a column of pandas: texts, whole numbers, or categories that are one of these.
 
     None for any other column, and for one with missing values: each of its values has to be looked at.
     """
-    if hasattr(column, "cat"):
-        codes = column.cat.codes.to_numpy()
-        values = arrow_ids(column.cat.categories.to_series())
-        if values is None or not codes.size or codes.min() < 0:
-            return None
-        whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-        return pa.DictionaryArray.from_arrays(pa.array(codes), whole)
-    if hasattr(column.array, "__arrow_array__"):
-        held = pa.array(column.array)
-    elif column.dtype.kind in "iu":
-        held = pa.array(column.to_numpy())
-    else:
+    if (column.cat.categories if hasattr(column, "cat") else column).dtype == object:
         return None
-    return held if (tables.is_text(held.type) or pa.types.is_integer(held.type)) and not held.null_count else None
+    try:
+        held = pa.array(column)
+    except (pa.ArrowException, TypeError, ValueError):
+        return None
+    held = held if isinstance(held, pa.ChunkedArray) else pa.chunked_array([held])
+    kind = held.type.value_type if pa.types.is_dictionary(held.type) else held.type
+    return held if (tables.is_text(kind) or pa.types.is_integer(kind)) and not held.null_count else None
 
 
 def _ids(values: Iterable[Any], what: str) -> pa.StringArray:

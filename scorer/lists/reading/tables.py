@@ -321,16 +321,6 @@ Columns = Mapping[str, pa.Array]
 """Columns by what they are for, as `COLUMNS` names it; numbers and flags may be text."""
 
 
-def graded_table(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Graded:
-    """Return the rows of a solution. Raises UnreadableError where a column is missing or has the wrong type."""
-    return graded_rows(_columns(table, SOLUTION_COLUMNS, options), np.arange(1, table.num_rows + 1), findings)
-
-
-def ranked_table(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Ranked:
-    """Return the rows of a submission. Raises UnreadableError where a column is missing or has the wrong type."""
-    return ranked_rows(_columns(table, SUBMISSION_COLUMNS, options), np.arange(1, table.num_rows + 1), findings)
-
-
 def graded_rows(held: Columns, line: Ints, findings: Findings, mark: str | None = None) -> Graded:
     """Return the rows of a solution, each with its line; invalid rows are reported and left out.
 
@@ -360,7 +350,7 @@ def _without_levels(grades: pa.Array) -> pa.Array:
 def ranked_rows(held: Columns, line: Ints, findings: Findings, mark: str | None = None) -> Ranked:
     """Return the rows of a submission, by score, else by rank; invalid rows are reported and left out.
 
-    `mark` separates the items in a text with a list; None: it is found.
+    `mark` separates the items in a text with a list; None: it is found. Ranks next to scores are compared with them.
     """
     if "items" in held:
         return _listed_rows(held, line, findings, mark)
@@ -373,7 +363,10 @@ def ranked_rows(held: Columns, line: Ints, findings: Findings, mark: str | None 
         value[wrong] = np.nan
     sound = _filled(query) & _filled(item) & ~np.isnan(value)
     rows = Ranked(query, line, None, item, value).where(sound)
-    return rows if by == "score" else replace(rows, run_score=None, rank=value[sound].astype(np.int64))
+    if by == "rank":
+        return replace(rows, run_score=None, rank=value[sound].astype(np.int64))
+    is_compared = "rank" in held and sound.all()
+    return replace(rows, note=contradiction(query, held["rank"], value, line)) if is_compared else rows
 
 
 def _listed_rows(held: Columns, line: Ints, findings: Findings, mark: str | None) -> Ranked:
@@ -499,10 +492,10 @@ def list_in(text: str | None, mark: str) -> list[str] | None:
     return None if re.search(_ODD[mark], bare) else _parts(bare, mark)
 
 
-def _columns(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str]) -> Columns:
-    """Return the columns to read, in one piece each. Raises UnreadableError."""
+def columns_of(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str]) -> Columns:
+    """Return the columns to read, in one piece each. Raises UnreadableError where one is missing or of a wrong type."""
     places = needed_places(table.column_names, wanted, options)
-    held = {name: whole_column(table, at) for name, at in places.items()}
+    held = {name: whole_column(table.column(at)) for name, at in places.items()}
     for name, column in held.items():
         found = f"the column {quoted(table.column_names[places[name]])} is of type {column.type}"
         if name in ("query", "item", "subtopic", "iteration"):
@@ -523,9 +516,8 @@ def _columns(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str
     return held
 
 
-def whole_column(table: pa.Table, at: int) -> pa.Array:
+def whole_column(column: pa.ChunkedArray) -> pa.Array:
     """Return a column in one piece and without dictionaries."""
-    column = table.column(at)
     # Empty pieces may lack the buffers that `concat_arrays` reads.
     pieces = [_resolved(piece) for piece in column.chunks if len(piece)]
     if not pieces:

@@ -131,7 +131,7 @@ def _places(options: Mapping[str, str], names: Sequence[str]) -> dict[str, int]:
 def _parquet(block: Block, options: Mapping[str, str], findings: Findings) -> _Rows:
     """Read a Parquet file; the line of a finding is the number of the row."""
     table = read_columns(block, lambda names: sorted(_places(options, names).values()))
-    held = {name: tables.whole_column(table, at) for name, at in _places(options, table.column_names).items()}
+    held = {name: tables.whole_column(table.column(at)) for name, at in _places(options, table.column_names).items()}
     for name, column in held.items():
         found = f"the column {name} is of type {column.type}"
         if name == "value":

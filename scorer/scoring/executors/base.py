@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import call
 from typing import Protocol
 
 import pyarrow as pa
@@ -143,14 +144,8 @@ def same_lists_in_child(
     from scorer.scoring.executors.isolation import isolated
 
     count_same = partial(same_lists, earlier=earlier, rules=rules, limits=limits)
-    with closing(isolated(_called, count_same, [path], limits)) as answers:
+    with closing(isolated(call, count_same, [path], limits)) as answers:
         return next((0, 0) if isinstance(answer, Failed) else answer for _, answer in answers)
-
-
-def _called(
-    count_same: Callable[[str | os.PathLike[str]], tuple[int, int]], path: str | os.PathLike[str]
-) -> tuple[int, int] | Failed:
-    return count_same(path)
 
 
 def _outcome(check_file: Callable[[str | os.PathLike[str]], Outcome], path: str | os.PathLike[str]) -> FileOutcome:

@@ -20,7 +20,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from multiprocessing import resource_tracker
@@ -95,7 +95,7 @@ def isolated(
     further job is begun. Closing the generator stops all children.
     """
     with temporary_folder() as folder:
-        crew = _Crew(function, shared, jobs, limits, folder, go_on)
+        crew = _Crew(function, shared, jobs, limits, go_on, folder, deque(range(len(jobs))))
         try:
             yield from crew.answers(min(count, len(jobs)))
         finally:
@@ -139,38 +139,31 @@ class _Child:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+@dataclass(slots=True, eq=False)
 class _Crew:
-    """The children that do some jobs."""
+    """The children that do some jobs; the attributes without a default are as for `isolated`."""
 
-    def __init__(
-        self,
-        function: Callable[[Any, Any], Any],
-        shared: Any,
-        jobs: Sequence[Any],
-        limits: Limits,
-        folder: Path,
-        go_on: GoOn,
-    ) -> None:
-        self.children: list[_Child] = []
-        self._work = (function, shared, limits)
-        self._jobs = jobs
-        self._limits = limits
-        self._folder = folder
-        self._go_on = go_on
-        self._waiting = deque(range(len(jobs)))
-        self._started = 0
-        self._broken_starts = 0
-        self._refusal = ""
-        """What the system says about the last child that could not be started."""
+    function: Callable[[Any, Any], Any]
+    shared: Any
+    jobs: Sequence[Any]
+    limits: Limits
+    go_on: GoOn
+    folder: Path
+    waiting: deque[int]
+    """The indices of the jobs that are not begun."""
+    children: list[_Child] = field(default_factory=list)
+    broken_starts: int = 0
+    refusal: str = ""
+    """What the system says about the last child that could not be started."""
 
     def answers(self, count: int) -> Iterator[tuple[int, Any]]:
-        while (busy := sum(child.job is not None for child in self.children)) or self._waiting:
-            wanted = min(count, len(self._waiting) + busy)
-            while self._broken_starts < MAX_BROKEN_STARTS and len(self.children) < wanted:
+        while (busy := sum(child.job is not None for child in self.children)) or self.waiting:
+            wanted = min(count, len(self.waiting) + busy)
+            while self.broken_starts < MAX_BROKEN_STARTS and len(self.children) < wanted:
                 self._start()
             if not self.children:
-                reason = f"no process can be started to score it{self._refusal}"
-                yield from ((job, Failed(reason)) for job in self._waiting)
+                reason = f"no process can be started to score it{self.refusal}"
+                yield from ((job, Failed(reason)) for job in self.waiting)
                 return
             ready = wait([child.connection for child in self.children], _LOOK_EVERY)
             for child in list(self.children):
@@ -178,9 +171,9 @@ class _Crew:
                 if outcome is _WORKING:
                     continue
                 job = child.job
-                if self._waiting and not self._go_on():
-                    self._waiting.clear()
-                if isinstance(outcome, Failed) or not self._waiting or self._has_grown(child):
+                if self.waiting and not self.go_on():
+                    self.waiting.clear()
+                if isinstance(outcome, Failed) or not self.waiting or self._has_grown(child):
                     self.children.remove(child)
                     child.stop()
                 else:
@@ -190,14 +183,12 @@ class _Crew:
 
     def _start(self) -> None:
         """Start a child. If the system refuses, the other children go on."""
-        self._started += 1
-        folder = self._folder / str(self._started)
         try:
-            folder.mkdir()
-            process, connection = _started_process(*self._work, str(folder))
+            folder = Path(tempfile.mkdtemp(dir=self.folder))
+            process, connection = _started_process(self.function, self.shared, self.limits, str(folder))
         except (OSError, EOFError) as error:
-            self._broken_starts += 1
-            self._refusal = f": {os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error}"
+            self.broken_starts += 1
+            self.refusal = f": {os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error}"
             return
         try:
             system = psutil.Process(process.pid) if HAS_PSUTIL else None
@@ -207,9 +198,9 @@ class _Crew:
 
     def _send(self, child: _Child) -> None:
         """Send the next job. If the child has died, the job fails once that is seen."""
-        child.job, child.begun = self._waiting.popleft(), time.monotonic()
+        child.job, child.begun = self.waiting.popleft(), time.monotonic()
         with suppress(OSError):
-            child.connection.send(self._jobs[child.job])
+            child.connection.send(self.jobs[child.job])
 
     def _message(self, child: _Child) -> Any:
         """The answer of a child, or Failed if it has died; `_STARTED` if it has only started."""
@@ -219,7 +210,7 @@ class _Crew:
             child.process.join(1)
             return self._lost(child, f"died ({_ending(child.process.exitcode)})")
         if child.job is None:
-            self._broken_starts = 0
+            self.broken_starts = 0
             _say_unlimited(answer)
             child.memory = child.resident
             return _STARTED
@@ -230,18 +221,18 @@ class _Crew:
         seconds = time.monotonic() - child.begun
         if child.job is None:
             return self._lost(child, "does not start") if seconds > START_TIME else _WORKING
-        if seconds > self._limits.seconds:
-            return too_slow(self._limits)
-        if child.resident - child.memory > self._limits.memory_mb * MB:
-            return Failed(f"it took more than {self._limits.memory_mb:,} MB of memory", "memory")
+        if seconds > self.limits.seconds:
+            return too_slow(self.limits)
+        if child.resident - child.memory > self.limits.memory_mb * MB:
+            return Failed(f"it took more than {self.limits.memory_mb:,} MB of memory", "memory")
         return _WORKING
 
     def _lost(self, child: _Child, how: str) -> Failed:
-        self._broken_starts += child.job is None
+        self.broken_starts += child.job is None
         return Failed(f"the process that scored it {how}", "lost")
 
     def _has_grown(self, child: _Child) -> bool:
-        return child.resident - child.memory > self._limits.memory_mb * MB // GROWTH
+        return child.resident - child.memory > self.limits.memory_mb * MB // GROWTH
 
 
 def _started_process(*work: Any) -> tuple[BaseProcess, Connection]:
