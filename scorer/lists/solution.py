@@ -45,7 +45,7 @@ from scorer.lists.reading.blocks import (
     subtopics,
 )
 from scorer.measures import Measure
-from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Subtopics, ranges
+from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Subtopics
 from scorer.options import SELF
 from scorer.wording import counted, quoted
 
@@ -229,20 +229,16 @@ NO_ITERATIONS = Iterations()
 class MergedRows:
     """The rows of a solution with subtopics. An entry is a query and an item; entries are in the order of the file."""
 
-    row: Ints
-    """[entry]: its first row."""
-    grade: Floats
-    """[entry]: the highest grade of its subtopics."""
-    repeated: Ints
-    """The rows whose entry has their subtopic already, ascending."""
     names: pa.StringArray
     """[row]: the subtopic."""
     code: Ints
     """[row]: the number of the subtopic in the whole solution."""
-    pairs: Ints
-    """[pair]: the rows by entry, then by subtopic."""
-    first: Ints
-    """[entry + 1]: the index in `pairs` at which each entry begins, and the end of the last one."""
+    grade: Floats
+    """[row]"""
+    row: Ints
+    """[entry]: its first row."""
+    entry: Ints
+    """[row]"""
 
     @classmethod
     def of(cls, batches: Sequence[Graded], key: Ints, grade: Floats) -> MergedRows | None:
@@ -253,44 +249,38 @@ class MergedRows:
         # Sorted by length first, numbers ascend.
         known = sorted(pc.unique(names).to_pylist(), key=lambda name: (len(name), name))
         code = integers(pc.index_in(names, value_set=texts(known)))
-        by_key = np.lexsort((code, key))
-        new = np.append(True, key[by_key][1:] != key[by_key][:-1])
-        again = np.append(False, code[by_key][1:] == code[by_key][:-1]) & ~new
-        start = np.flatnonzero(new)
-        row = np.minimum.reduceat(by_key, start)
+        _, row, entry = np.unique(key, return_index=True, return_inverse=True)
         in_file = np.argsort(row)
-        lengths = np.diff(start, append=by_key.size)[in_file]
-        pair, _ = ranges(start[in_file], start[in_file] + lengths)
-        return cls(
-            row=row[in_file],
-            grade=np.maximum.reduceat(grade[by_key], start)[in_file],
-            repeated=np.sort(by_key[again]),
-            names=names,
-            code=code,
-            pairs=by_key[pair],
-            first=np.append(0, np.cumsum(lengths)),
-        )
+        return cls(names, code, grade, row[in_file], np.argsort(in_file)[entry])
 
-    def subtopics(self, entry: Ints, query: Ints, item: Ints, id_order: Ints, grade: Floats) -> Subtopics:
-        """Return the subtopics of entries in the order of `entry`; `query`, ascending, and `item` are [entry, in this
-        order].
+    @property
+    def repeated(self) -> Ints:
+        """The rows whose entry has their subtopic already, ascending."""
+        pair = self.entry * (self.code.max() + 1) + self.code
+        return np.delete(np.arange(pair.size), np.unique(pair, return_index=True)[1])
 
-        `id_order` is [item]: its index among the ids in ascending order of their bytes. `grade` is [row].
+    @property
+    def highest(self) -> Floats:
+        """[entry]: the highest grade of its subtopics."""
+        highest = self.grade[self.row]
+        np.maximum.at(highest, self.entry, self.grade)
+        return highest
+
+    def subtopics(self, index: Ints, query: Ints, item: Ints, id_order: Ints) -> Subtopics:
+        """Return the subtopics of the entries in another order, in which the `query` ascends.
+
+        `index` is [entry]: its place in this order. `query` and `item` are in this order. `id_order` is [item]: its
+        index among the ids in ascending order of their bytes.
         """
-        start, stop = self.first[entry], self.first[entry + 1]
-        pair, owner = ranges(start, stop)
-        rows = self.pairs[pair]
-        count = int(self.code.max()) + 1
-        known, number = np.unique(query[owner] * count + self.code[rows], return_inverse=True)
+        owner = index[self.entry]
+        rows = np.lexsort((self.code, owner))
+        first = np.append(0, np.cumsum(np.bincount(owner)))
+        of_query = query[owner[rows]] * (self.code.max() + 1)
+        known, number = np.unique(of_query + self.code[rows], return_inverse=True)
         by_id = np.lexsort((-id_order[item], query))
         id_rank = np.empty_like(by_id)
         id_rank[by_id] = np.arange(by_id.size) - np.searchsorted(query, query) + 1
-        return Subtopics(
-            first=np.append(0, np.cumsum(stop - start)),
-            subtopic=number - np.searchsorted(known, query[owner] * count),
-            grade=grade[rows],
-            id_rank=id_rank,
-        )
+        return Subtopics(first, number - np.searchsorted(known, of_query), self.grade[rows], id_rank)
 
 
 class ExcludedPairs(NamedTuple):
@@ -561,14 +551,14 @@ class Solution:
         if merged is not None:
             report(np.delete(np.arange(key.size), merged.row), repeated, ITERATION_HINT)
             query, item_code, key = query[merged.row], item_code[merged.row], key[merged.row]
-            row_grade, grade = grade, merged.grade
+            grade = merged.highest
             by_key = np.argsort(key)
         best_first = np.lexsort((-grade, query))
         index = np.empty_like(best_first)
         index[best_first] = np.arange(len(best_first))
         ideal = JudgedItems.ideal(query[best_first], grade[best_first], listed_is_relevant=listed_is_relevant)
         if merged is not None:
-            subtopics = merged.subtopics(best_first, ideal.query, item_code[best_first], id_order(items), row_grade)
+            subtopics = merged.subtopics(index, ideal.query, item_code[best_first], id_order(items))
             ideal = replace(ideal, entry=np.arange(len(ideal)), subtopics=subtopics)
         if not findings and not (ideal.tie_rank > 0).any():
             column = (

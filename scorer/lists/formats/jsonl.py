@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
 from typing import Any
@@ -21,7 +22,7 @@ from scorer.lists.formats.layouts import Reader
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, floats, text_lengths, texts
 from scorer.lists.reading.blocks import LINE_END, Block, Graded, LimitError, Lines, Ranked
-from scorer.measures.matched import Bools, Floats, Ints
+from scorer.measures.matched import Floats, Ints
 from scorer.wording import printable, quoted
 
 
@@ -55,20 +56,18 @@ def check_nesting(block: Block, *, by_line: bool) -> None:
     every = np.frombuffer(content, dtype=np.uint8)
     marks = every[_MARKS[every]]
     new_line = marks == LINE_END
-    in_text = _since(np.cumsum(marks == QUOTE), new_line, reset=by_line) % 2 == 1
-    depth = _since(np.cumsum(np.where(in_text, 0, _STEPS[marks]), dtype=np.int64), new_line, reset=by_line)
+    begins = np.maximum.accumulate(np.where(new_line & by_line, np.arange(marks.size), -1))
+
+    def since(total: Ints) -> Ints:
+        """The running total, which begins again at each of the values."""
+        return total - np.where(begins >= 0, total[begins], 0)
+
+    in_text = since(np.cumsum(marks == QUOTE)) % 2 == 1
+    depth = since(np.cumsum(np.where(in_text, 0, _STEPS[marks]), dtype=np.int64))
     deep = np.flatnonzero(depth > block.limits.nesting)
     if deep.size:
         line = block.first_line + int(np.count_nonzero(new_line[: deep[0]]))
         raise LimitError(block.limits, "nesting", f"values are nested {int(depth.max()):,} deep", line)
-
-
-def _since(total: Ints, new_line: Bools, *, reset: bool) -> Ints:
-    """The running total, which begins again at each line if `reset`."""
-    if not reset:
-        return total
-    last = np.maximum.accumulate(np.where(new_line, np.arange(total.size), -1))
-    return total - np.where(last >= 0, total[last], 0)
 
 
 def explained(error: BaseException) -> str:
@@ -98,11 +97,7 @@ def finite(value: object) -> float | None:
     """Return a finite number as a float; None for anything else, including a number in quotes."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    try:
-        converted = float(value)
-    except OverflowError:
-        return None
-    return converted if math.isfinite(converted) else None
+    return float(value) if abs(value) <= sys.float_info.max else None
 
 
 def numbered(pairs: Pairs, what: str, line: int, findings: Findings) -> tuple[list[str], list[float]]:
@@ -301,8 +296,10 @@ class Members:
         if is_iteration and values.get("iteration") is not None:
             subtopic = str(values["iteration"])
         if ITEMS in values:
-            row = self.row_of_items(query, values[ITEMS], line, findings, flag)
-            return None if row is None else replace(row, subtopic=subtopic, is_iteration=is_iteration)
+            row = self.row_of_items(query, values[ITEMS], line, findings)
+            if row is not None:
+                row.flag, row.subtopic, row.is_iteration = flag, subtopic, is_iteration
+            return row
         by = "grade" if "grade" in values else "score" if "score" in values else "rank" if "rank" in values else None
         item = _identity(values.get("item"))
         if item is None or by is None:
@@ -319,15 +316,13 @@ class Members:
             return None
         return JsonRow(line, query, [item], [number], by, flag, subtopic, is_iteration)
 
-    def row_of_items(
-        self, query: str, items: object, line: int, findings: Findings, flag: bool | None = None
-    ) -> JsonRow | None:
+    def row_of_items(self, query: str, items: object, line: int, findings: Findings) -> JsonRow | None:
         """Return all items of a query as a row; a value that is neither a list nor an object is reported."""
         if isinstance(items, Pairs):
             by = "grade" if "grade" in self.wanted else "score"
-            return JsonRow(line, query, *numbered(items, by, line, findings), by, flag)
+            return JsonRow(line, query, *numbered(items, by, line, findings), by)
         if isinstance(items, list):
-            return JsonRow(line, query, identities(items, line, findings), [], _LISTED, flag)
+            return JsonRow(line, query, identities(items, line, findings), [], _LISTED)
         both = "an object from items to grades"
         if "grade" not in self.wanted:
             both = "a list of items, or an object from items to scores"
@@ -483,7 +478,6 @@ def _check(*ids: str) -> None:
 def _graded(members: Members, block: Block, findings: Findings) -> Graded:
     fast = _regular(members, block)
     if fast is None:
-        check_nesting(block, by_line=True)
         return graded_objects(members.rows(_objects(block, findings), findings), findings)
     grade = floats(fast["grade"])
     flag = booleans(fast["flag"]) if "flag" in fast else None
@@ -495,7 +489,6 @@ def _graded(members: Members, block: Block, findings: Findings) -> Graded:
 def _ranked(members: Members, by: str, block: Block, findings: Findings) -> Ranked:
     fast = _regular(members, block) if by == "score" else None
     if fast is None:
-        check_nesting(block, by_line=True)
         return ranked_objects(members.rows(_objects(block, findings), findings), by, findings)
     score = floats(fast["score"])
     return Ranked(fast["query"], block.first_line + np.arange(score.size), None, fast["item"], score)
@@ -541,6 +534,7 @@ def _first(block: Block) -> Pairs:
 
 def _objects(block: Block, findings: Findings) -> Iterator[tuple[int, object]]:
     """Yield the value on each line that is not blank, with the line's number; lines that are not JSON are reported."""
+    check_nesting(block, by_line=True)
     lines = Lines.of(block)
     for text, line in zip(lines.text.to_pylist(), lines.number.tolist(), strict=True):
         try:
