@@ -25,7 +25,7 @@ from scorer.lists.formats import (
     vlnet,
 )
 from scorer.lists.formats.layouts import EXAMPLES, WHITE, Reader, fields, is_number
-from scorer.lists.reading.arrow import longest
+from scorer.lists.reading.arrow import text_lengths
 from scorer.lists.reading.blocks import (
     BYTE_ORDER_MARK,
     SAMPLE_BYTES,
@@ -160,7 +160,7 @@ class DetectedFormat:
             with self._choosing():
                 batch = read(block, findings)
             for ids, what in ((batch.query, "a query"), (batch.item, "an item")):
-                if (length := longest(ids)) > most:
+                if (length := int(text_lengths(ids).max(initial=0))) > most:
                     found = f"the id of {what} has {length:,} bytes"
                     raise LimitError(block.limits, "id_bytes", found, block.first_line)
             is_likely = self.hint and self.format in (letor, vlnet) and block is head

@@ -487,7 +487,7 @@ class Solution:
             read = detected.graded(head)
             batches = [read(block, findings) for block in content]
             kind = SolutionError if findings else ContentError
-            solution = cls.of(batches, findings, query_once=detected.is_vlnet, listed_is_relevant=detected.is_vlnet)
+            solution = cls.of(batches, findings, is_vlnet=detected.is_vlnet)
             solution.read_as = detected.solution_layout(read)
             solution.rows = batches if detected.has_predicted_rows else ()
         if read_bytes is not None and read_bytes.hexdigest() != digest:
@@ -497,19 +497,12 @@ class Solution:
         return solution
 
     @classmethod
-    def of(
-        cls,
-        batches: Sequence[Graded],
-        findings: Findings,
-        *,
-        query_once: bool = False,
-        listed_is_relevant: bool = False,
-    ) -> Solution:
+    def of(cls, batches: Sequence[Graded], findings: Findings, *, is_vlnet: bool = False) -> Solution:
         """Make a solution of batches of graded rows, in the order of the file.
 
-        `findings` receives all that is invalid; if there is anything, the result must not be used. With `query_once`, a
-        second row for a query is invalid. With `listed_is_relevant`, items of any grade are relevant to Rp and MARp;
-        else only those with grades above 0 are.
+        `findings` receives all that is invalid; if there is anything, the result must not be used. In VL.NET's format,
+        a second row for a query is invalid, and items of any grade are relevant to Rp and MARp; in others only those
+        with grades above 0 are.
         """
         if not any(len(batch.query) for batch in batches):
             if not findings:
@@ -517,7 +510,7 @@ class Solution:
             return cls.of_queries([])
         row_code, queries = coded(batch.query for batch in batches)
         line = np.concatenate([batch.line for batch in batches])
-        if query_once:
+        if is_vlnet:
             report_repeated(row_code, queries, line, findings)
         flagged = _flags(batches, row_code, queries, line, findings)
         item_code, items = coded(batch.item for batch in batches)
@@ -556,7 +549,7 @@ class Solution:
         best_first = np.lexsort((-grade, query))
         index = np.empty_like(best_first)
         index[best_first] = np.arange(len(best_first))
-        ideal = JudgedItems.ideal(query[best_first], grade[best_first], listed_is_relevant=listed_is_relevant)
+        ideal = JudgedItems.ideal(query[best_first], grade[best_first], listed_is_relevant=is_vlnet)
         if merged is not None:
             subtopics = merged.subtopics(index, ideal.query, item_code[best_first], id_order(items))
             ideal = replace(ideal, entry=np.arange(len(ideal)), subtopics=subtopics)

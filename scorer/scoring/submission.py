@@ -19,11 +19,7 @@ from scorer.files import is_regular, located
 from scorer.limits import OWN_FILES, Limits
 from scorer.lists import AS_TO_FORM, READ_AS
 from scorer.lists.detection import opened
-from scorer.lists.match import (
-    ScatteredError,
-    match,
-    read_batches,
-)
+from scorer.lists.match import ScatteredError, match, read_batches
 from scorer.lists.ranked_lists import Order, RankedDicts, RankedLists
 from scorer.lists.reading.arrow import coded, fingerprints
 from scorer.lists.reading.blocks import (

@@ -41,7 +41,7 @@ def matched_lists(
 
 def read(solution: Mapping[str, Mapping[str, float]], *, listed_is_relevant: bool = False) -> Solution:
     """A solution in memory, which may have no relevant item."""
-    return Solution.of([memory.graded_of(solution, Findings())], Findings(), listed_is_relevant=listed_is_relevant)
+    return Solution.of([memory.graded_of(solution, Findings())], Findings(), is_vlnet=listed_is_relevant)
 
 
 def lists(submission: Mapping[str, Sequence[str]]) -> Ranked:

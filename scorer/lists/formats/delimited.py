@@ -66,14 +66,23 @@ def recognises_solution(lines: list[str]) -> bool:
 def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a solution; without a column for the flag, no query is flagged."""
     header = _header(head, tables.SOLUTION_COLUMNS, options)
-    return Reader(partial(_graded, header), header.layout)
+
+    def read(block: Block, findings: Findings) -> Graded:
+        return tables.graded_rows(*header.rows(block, findings), findings, header.between)
+
+    return Reader(read, header.layout)
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a submission, ordered by its score; by its rank where there is no column for the score; or lists."""
     header = _header(head, tables.SUBMISSION_COLUMNS, options)
     names = {column: header.names[at] for column, at in header.places.items()} if header.line else {}
-    return Reader(partial(_ranked, header), header.layout, lambda: names)
+
+    def read(block: Block, findings: Findings) -> Ranked:
+        fast = header.regular(block)
+        return tables.ranked_rows(*header.rows(block, findings), findings, header.between) if fast is None else fast
+
+    return Reader(read, header.layout, lambda: names)
 
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
@@ -124,17 +133,6 @@ def _places(names: Sequence[str], wanted: tuple[str, ...], options: Mapping[str,
     found = tables.needed_places(names, wanted, options)
     ranks = [at for at in tables.places(names, "rank", options) if tables.plain(names[at]) == "rank"]
     return {**found, "rank": ranks[0]} if "score" in found and len(ranks) == 1 else found
-
-
-def _graded(header: Header, block: Block, findings: Findings) -> Graded:
-    return tables.graded_rows(*header.rows(block, findings), findings, header.between)
-
-
-def _ranked(header: Header, block: Block, findings: Findings) -> Ranked:
-    fast = header.regular(block)
-    if fast is not None:
-        return fast
-    return tables.ranked_rows(*header.rows(block, findings), findings, header.between)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +230,12 @@ class Header:
         """Return the rows below the header, by column, and their lines; those of another length are reported."""
         lines = Lines.of(block, trim="\r\n")
         lines = lines.where(lines.number > self.line)
-        quotes = block.holds(b'"')
-        split = _quoted(lines, self.delimiter, findings) if quotes else _split(lines, self.delimiter)
+        if block.holds(b'"'):
+            split = _quoted(lines, self.delimiter, findings)
+        elif self.delimiter == layouts.WHITE:
+            split = pc.ascii_split_whitespace(pc.ascii_trim_whitespace(lines.text))
+        else:
+            split = pc.split_pattern(lines.text, self.delimiter)
         words = Words(split)
         whole = words.lengths == len(self.names)
         closed = booleans(split.is_valid())
@@ -282,12 +284,6 @@ def head_names(header: str, delimiter: str) -> list[str]:
     """Return the names of the columns."""
     names = header.split() if delimiter == layouts.WHITE else header.split(delimiter)
     return [name.strip().strip('"').strip() for name in names]
-
-
-def _split(lines: Lines, delimiter: str) -> pa.ListArray:
-    if delimiter == layouts.WHITE:
-        return pc.ascii_split_whitespace(pc.ascii_trim_whitespace(lines.text))
-    return pc.split_pattern(lines.text, delimiter)
 
 
 def _quoted(lines: Lines, delimiter: str, findings: Findings) -> pa.ListArray:

@@ -19,7 +19,6 @@ from scorer.lists.formats.jsonl import (
     explained,
     json_line,
     whole,
-    with_numbers,
 )
 from scorer.lists.formats.layouts import Reader
 from scorer.lists.reading import tables
@@ -115,8 +114,6 @@ def _rows(members: Members, block: Block, findings: Findings) -> list[JsonRow]:
         ):
             rows += members.rows(((line, question) for question in value), findings)  # BioASQ
             continue
-        if isinstance(value, list):
-            value = with_numbers(value, None, ("grade" if "grade" in members.wanted else "score", "distance"))  # noqa: PLW2901
         row = members.row_of_items(query, value, line, findings)
         if row is not None:
             rows.append(row)

@@ -267,25 +267,13 @@ class Members:
             if isinstance(meaning, str):
                 findings.add(line, meaning)
                 continue
-            values = {column: members[name] for column, name in meaning.items()}
-            if isinstance(values.get(ITEMS), list):
-                values[ITEMS] = self._listed(values, meaning[ITEMS])
-            row = self._row(values, line, findings)
+            row = self._row({column: members[name] for column, name in meaning.items()}, meaning, line, findings)
             if row is not None:
                 yield row
 
-    def _listed(self, values: Mapping[str, Any], name: str) -> list[Any] | Pairs:
-        """Return the items of an object as `with_numbers` does; relevant items of a solution have the grade 1."""
-        if "grade" not in self.wanted:
-            scores, distances = values.get("scores"), values.get("distances")
-            negative = [*map(negated, distances)] if isinstance(distances, list) else distances
-            return with_numbers(values[ITEMS], negative if scores is None else scores, ("score", "distance"))
-        items = with_numbers(values[ITEMS], None, ("grade",))
-        relevant = [*map(tables.plain, tables.COLUMNS["relevant"])]
-        is_plain = tables.plain(name) in relevant and not isinstance(items, Pairs)
-        return Pairs((_identity(item) or "", 1) for item in items) if is_plain else items
-
-    def _row(self, values: Mapping[str, Any], line: int, findings: Findings) -> JsonRow | None:
+    def _row(
+        self, values: Mapping[str, Any], meaning: Mapping[str, str], line: int, findings: Findings
+    ) -> JsonRow | None:
         query = _identity(values.get("query"))
         if query is None:
             found = f"found {_shown(values['query'])} as the query" if "query" in values else "no query"
@@ -296,7 +284,11 @@ class Members:
         if is_iteration and values.get("iteration") is not None:
             subtopic = str(values["iteration"])
         if ITEMS in values:
-            row = self.row_of_items(query, values[ITEMS], line, findings)
+            numbers, distances = values.get("scores"), values.get("distances")
+            if numbers is None:
+                numbers = [*map(negated, distances)] if isinstance(distances, list) else distances
+            are_relevant = tables.plain(meaning[ITEMS]) in map(tables.plain, tables.COLUMNS["relevant"])
+            row = self.row_of_items(query, values[ITEMS], line, findings, numbers, are_relevant=are_relevant)
             if row is not None:
                 row.flag, row.subtopic, row.is_iteration = flag, subtopic, is_iteration
             return row
@@ -316,16 +308,31 @@ class Members:
             return None
         return JsonRow(line, query, [item], [number], by, flag, subtopic, is_iteration)
 
-    def row_of_items(self, query: str, items: object, line: int, findings: Findings) -> JsonRow | None:
-        """Return all items of a query as a row; a value that is neither a list nor an object is reported."""
+    def row_of_items(
+        self,
+        query: str,
+        items: object,
+        line: int,
+        findings: Findings,
+        numbers: object = None,
+        *,
+        are_relevant: bool = False,
+    ) -> JsonRow | None:
+        """Return all items of a query as a row; a value that is neither a list nor an object is reported.
+
+        `numbers` is as for `with_numbers`. In a solution, listed items that `are_relevant` have the grade 1.
+        """
+        is_solution = "grade" in self.wanted
+        if isinstance(items, list):
+            items = with_numbers(items, numbers, ("grade",) if is_solution else ("score", "distance"))
+            if is_solution and are_relevant and not isinstance(items, Pairs):
+                items = Pairs((_identity(item) or "", 1) for item in items)
         if isinstance(items, Pairs):
-            by = "grade" if "grade" in self.wanted else "score"
+            by = "grade" if is_solution else "score"
             return JsonRow(line, query, *numbered(items, by, line, findings), by)
         if isinstance(items, list):
             return JsonRow(line, query, identities(items, line, findings), [], _LISTED)
-        both = "an object from items to grades"
-        if "grade" not in self.wanted:
-            both = "a list of items, or an object from items to scores"
+        both = "an object from items to grades" if is_solution else "a list of items, or an object from items to scores"
         findings.add(line, f"found {_shown(items)} as the items of query {quoted(query)}; expected {both}")
         return None
 

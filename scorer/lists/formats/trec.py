@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -107,30 +107,31 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
 
 def _check_header(head: Block) -> None:
     """Raise UnreadableError where the first row has names of columns."""
-    for at, line in enumerate(head.content[:TAIL].decode(errors="replace").split("\n")):
-        names = [name.strip('"') for name in line.split()]
-        if not names or line.startswith("#"):
-            continue
-        place = QRELS_COLUMNS - 1 if len(names) == QRELS_COLUMNS else RUN_COLUMNS - 2
-        if (
-            len(names) > place
-            and not is_number(names[place])
-            and sum(tables.plain(name) in tables.USUAL_NAMES for name in names) > 1
-        ):
-            number = head.first_line + at
-            found = quoted(line.rstrip())
-            raise UnreadableError(f"found {found}, which is a header; remove the line", number)
-        return
+    line, text = next(_first_lines(head), (0, b""))
+    names = [name.strip('"') for name in text.decode(errors="replace").split()]
+    place = QRELS_COLUMNS - 1 if len(names) == QRELS_COLUMNS else RUN_COLUMNS - 2
+    has_number = len(names) <= place or is_number(names[place])
+    if not has_number and sum(tables.plain(name) in tables.USUAL_NAMES for name in names) > 1:
+        raise UnreadableError(
+            f"found {quoted(text.decode(errors='replace').rstrip())}, which is a header; remove the line", line
+        )
 
 
 def _first_tag(head: Block) -> tuple[str, int] | None:
     """Return the tag of the first row and its line; None without a row."""
-    for at, line in enumerate(head.content[:TAIL].split(b"\n")):
-        columns = [column.decode(errors="replace") for column in line.split()]
+    for line, text in _first_lines(head):
+        columns = [column.decode(errors="replace") for column in text.split()]
         has_space = len(columns) > RUN_COLUMNS and not is_number(columns[3]) and is_number(columns[5])
-        if len(columns) >= RUN_COLUMNS and not has_space and not line.startswith(b"#"):
-            return columns[RUN_COLUMNS - 1], head.first_line + at
+        if len(columns) >= RUN_COLUMNS and not has_space:
+            return columns[RUN_COLUMNS - 1], line
     return None
+
+
+def _first_lines(head: Block) -> Iterator[tuple[int, bytes]]:
+    """Yield the number and the text of the first lines that are neither blank nor comments."""
+    for line, text in enumerate(head.content[:TAIL].split(b"\n"), head.first_line):
+        if text.strip() and not text.startswith(b"#"):
+            yield line, text
 
 
 def last_tag(path: str | os.PathLike[str]) -> str:

@@ -107,12 +107,6 @@ def text_lengths(values: pa.StringArray) -> Ints:
     return integers(pc.binary_length(values))
 
 
-def longest(values: pa.StringArray) -> int:
-    """Return the length of the longest text in bytes; 0 for none."""
-    ends, _ = text_buffers(values)
-    return int(np.diff(ends).max(initial=0))
-
-
 def list_lengths(values: pa.ListArray) -> Ints:
     """Return the length of each list; 0 for a null."""
     return np.diff(integers(values.offsets))

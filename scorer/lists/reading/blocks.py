@@ -420,8 +420,7 @@ class Lines:
         kept = text_lengths(bare) > 0
         if comments and block.holds(b"#"):
             kept &= ~booleans(pc.starts_with(raw, "#"))
-        lines = cls(text, number)
-        return lines.where(kept)
+        return cls(text, number).where(kept)
 
     def where(self, kept: Bools) -> Lines:
         if kept.all():
@@ -666,12 +665,10 @@ def by_query(
                 if sum(stream.tell() for stream in streams) > temporary_mb * MB:
                     raise TemporarySpaceError
         for file in files:
-            if part := list(_read(file)):
-                yield part
+            part: list[Ranked] = []
+            with file.open("rb") as stream:
+                while stream.peek(1):
+                    part.append(pickle.load(stream))  # noqa: S301 (written above, in a folder of this process only)
             file.unlink()
-
-
-def _read(file: Path) -> Iterator[Ranked]:
-    with file.open("rb") as stream:
-        while stream.peek(1):
-            yield pickle.load(stream)  # noqa: S301 (written above, in a folder that only this process uses)
+            if part:
+                yield part

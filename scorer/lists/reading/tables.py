@@ -538,8 +538,7 @@ def _resolved(piece: pa.Array) -> pa.Array:
 
 def is_text(type_: pa.DataType) -> bool:
     """Whether a column of this type has texts."""
-    view = getattr(pa.types, "is_string_view", lambda _: False)
-    return pa.types.is_string(type_) or pa.types.is_large_string(type_) or view(type_)
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))
 
 
 def is_list(type_: pa.DataType) -> bool:

@@ -173,7 +173,8 @@ class _Crew:
                 job = child.job
                 if self.waiting and not self.go_on():
                     self.waiting.clear()
-                if isinstance(outcome, Failed) or not self.waiting or self._has_grown(child):
+                has_grown = child.resident - child.memory > self.limits.memory_mb * MB // GROWTH
+                if isinstance(outcome, Failed) or not self.waiting or has_grown:
                     self.children.remove(child)
                     child.stop()
                 else:
@@ -230,9 +231,6 @@ class _Crew:
     def _lost(self, child: _Child, how: str) -> Failed:
         self.broken_starts += child.job is None
         return Failed(f"the process that scored it {how}", "lost")
-
-    def _has_grown(self, child: _Child) -> bool:
-        return child.resident - child.memory > self.limits.memory_mb * MB // GROWTH
 
 
 def _started_process(*work: Any) -> tuple[BaseProcess, Connection]:
