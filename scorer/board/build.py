@@ -428,10 +428,10 @@ def with_slices(board: Board, now: Now, cache: Cache) -> tuple[Board, str]:
     error: the board itself does not depend on it.
     """
     track, basis = board.track, now.basis
-    if track.slices_path is None or basis is None:
+    if "slices" not in track.files or basis is None:
         return board, ""
     try:
-        slices = read_slices(track.slices_path, now.view.queries(basis.solution).ids)
+        slices = read_slices(track.files["slices"], now.view.queries(basis.solution).ids)
     except SolutionError as error:
         return board, f"{track.name}: no boards of slices: {error}"
     places = [place for place, row in enumerate(board.rows) if board.shown_scores(row.entry)[0] is not None]

@@ -90,7 +90,7 @@ _JSON = TypeAdapter(MeasureStatistics)
 
 def clusters_of(view: Snapshot, track: Track, basis: Basis) -> tuple[str, ...] | None:
     """[query]: the cluster of each query of the solution, which are read once for a snapshot; None without clusters."""
-    listed = track.clusters_path or track.clusters
+    listed = track.files.get("clusters", track.clusters)
     key = "clusters", listed, basis.solution
     if listed is not None and key not in view.derived:
         view.derived[key] = read_clusters(listed, view.queries(basis.solution).ids)

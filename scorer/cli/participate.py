@@ -120,14 +120,13 @@ def _check(file: str, settings: Challenge, requested: Track, options: CheckOptio
     from scorer.lists.solution import excluded, read_ids
     from scorer.scoring.executors.base import checked_in_child
     from scorer.scoring.outcomes import Failed, Rejected, Rules, Summary
-    from scorer.settings.tracks import public_lists
 
     rules, submission_format = Rules.of(requested), options.submission_format
     if submission_format is not None:
         rules = replace(rules, submission_format=submission_format)
     queries = _queries(requested, no_solution=options.no_solution)
-    candidates = None if requested.items_path is None else read_ids(requested.items_path)
-    exclude = excluded(public_lists(requested).get("exclude", requested.exclude))
+    candidates = read_ids(requested.files["items"]) if "items" in requested.files else None
+    exclude = excluded(requested.files.get("exclude", requested.exclude))
     outcome = checked_in_child(queries, file, rules, settings.limits, candidates=candidates, excluded=exclude)
     path, whose = printable(shown(file)), f"for track {requested.name}"
     if submission_format not in (None, requested.submission_format):
@@ -207,11 +206,12 @@ def _meant(file: str, settings: Challenge, requested: Track, outcome: Rejected |
         has_few, here = outcome.problems.has(NO_QUERY_KNOWN), 0
     else:
         has_few, here = 2 * outcome.counts.answered < outcome.counts.queries, outcome.counts.answered
-    if not has_few or requested.queries_path is None or is_standard_input(file):
+    if not has_few or "queries" not in requested.files or is_standard_input(file):
         return {}
     for track in settings.tracks:
-        if track.queries_path is not None and track is not requested:
-            there = checked_in_child(Solution.read_queries(track.queries_path), file, Rules.of(track), settings.limits)
+        if "queries" in track.files and track is not requested:
+            queries = Solution.read_queries(track.files["queries"])
+            there = checked_in_child(queries, file, Rules.of(track), settings.limits)
             if isinstance(there, Summary) and 2 * there.counts.answered >= there.counts.queries:
                 title, counts = printable(track.title), there.counts
                 return {"title": title, "lists": counts.answered, "queries": counts.queries, "here": here}
@@ -222,8 +222,8 @@ def _queries(track: Track, *, no_solution: bool) -> Solution | None:
     """The queries of the track, from its public list or else from its solution; None if neither is available."""
     from scorer.lists.solution import Solution
 
-    if track.queries_path is not None:
-        return Solution.read_queries(track.queries_path)
+    if "queries" in track.files:
+        return Solution.read_queries(track.files["queries"])
     if no_solution:
         return None
     try:

@@ -214,12 +214,12 @@ def _order(score: float | None) -> float:
 
 def are_queries_public(track: Track, queries: Collection[str]) -> bool:
     """Whether the public list of a track has exactly these queries of its solution."""
-    if track.queries_path is None:
+    if "queries" not in track.files:
         return False
     from scorer.lists.solution import Solution  # noqa: PLC0415 (Arrow is slow to load)
 
     try:
-        return set(Solution.read_queries(track.queries_path).queries.to_pylist()) == set(queries)
+        return set(Solution.read_queries(track.files["queries"]).queries.to_pylist()) == set(queries)
     except SolutionError:
         return False
 

@@ -18,7 +18,7 @@ from scorer.rules.picks import Picks, picks
 from scorer.rules.teams import Merges, merges
 from scorer.rules.visibility import Moment, Viewer, Visibility
 from scorer.scoring.outcomes import RENAMED_GENERATION, Rules
-from scorer.settings.tracks import Track, public_lists, split_of
+from scorer.settings.tracks import Track, split_of
 from scorer.store.events import AppliedErratumBody, Basis, BasisBody, RevealBody
 from scorer.store.snapshot import Snapshot
 
@@ -200,7 +200,7 @@ class Now:
             return None
         lists = self.recorded.items, self.recorded.excluded
         if not self.are_rules_fixed:
-            lists = list_digest(self.declared.items_path), list_digest(public_lists(self.declared).get("exclude"))
+            lists = list_digest(self.declared, "items"), list_digest(self.declared, "exclude")
         rules = Rules.of(self.rules, *lists, self.recorded.checked)
         return Basis.of(self.recorded.basis.solution, rules, split_of(self.rules))
 

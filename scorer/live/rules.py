@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from scorer.errors import ChallengeError, os_errors_as
-from scorer.files import Location, digest
+from scorer.files import digest
 from scorer.options import SELF
 from scorer.record.events import Event, bodies
 from scorer.record.log import opened_content
@@ -42,7 +42,7 @@ def recorded_settings(track: Track, excluded: str | None = None) -> dict[str, An
         recorded["limits"] = limits
     if track.exclude is not None and excluded is not None:
         recorded["exclude"] = {"file": track.exclude, "sha256": excluded}
-    if track.clusters_path is not None:
+    if "clusters" in track.files:
         del recorded["clusters"]  # only a pattern is a rule
     if split := split_of(track):
         recorded["split"]["key_sha256"] = split.key_sha256
@@ -81,7 +81,7 @@ def with_rules(track: Track, recorded: BasisBody) -> Track:
         rules["split"] = {**split, "key_file": track.split.key_file}  # where the key is, is no rule
     if isinstance(exclude := rules["exclude"], dict):
         rules["exclude"] = track.exclude if track.exclude not in (None, SELF) else exclude["file"]
-    if rules["clusters"] is None and track.clusters_path is not None:
+    if rules["clusters"] is None and "clusters" in track.files:
         rules["clusters"] = track.clusters
     # Whether there is a second solution is a rule, as its bytes are; where it is, is none.
     rules["checked"] = recorded.checked and (track.checked or recorded.checked)
@@ -167,8 +167,9 @@ class SaltedDigest:
     """In hexadecimal; empty until it is revealed."""
 
 
-def list_digest(path: Location | None) -> str | None:
-    """SHA-256 of a list of items; None without one. Raises ChallengeError if it cannot be read."""
+def list_digest(track: Track, key: str) -> str | None:
+    """SHA-256 of the list that a key names; None without one. Raises ChallengeError if it cannot be read."""
+    path = track.files.get(key)
     with os_errors_as(ChallengeError, f"{path}: cannot be read", "make it readable"):
         return None if path is None else digest(path)
 

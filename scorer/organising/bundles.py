@@ -35,7 +35,7 @@ from scorer.record.log import START
 from scorer.rules.tables import valid
 from scorer.settings.loading import read_challenge
 from scorer.settings.published import Portable, portable, with_database
-from scorer.settings.tracks import FILE, Challenge, Track, public_lists
+from scorer.settings.tracks import FILE, SOLUTION_KEYS, Challenge, Track, public_lists
 from scorer.store.database import Database
 from scorer.store.documents import Document, Manifest, Sha256
 from scorer.store.events import Basis
@@ -77,11 +77,8 @@ def challenge_files(challenge: Challenge, moved: Portable, *, solutions: bool) -
     root = challenge.root
     paths = {place: root / place for place in files_of_site(root)}
     for track in challenge.tracks:
-        files = {**public_lists(track), "key_file": track.key_path, "clusters": track.clusters_path}
-        if solutions:
-            files |= {**track.solution_paths, "slices": track.slices_path}
-        for key, path in files.items():
-            if isinstance(path, Path):
+        for key, path in {**track.files, "key_file": track.key_path}.items():
+            if isinstance(path, Path) and (solutions or key not in (*SOLUTION_KEYS, "slices")):
                 paths[moved.places[track.name, key]] = path
     return {f"{CHALLENGE}{place}": partial(content_of_file, path) for place, path in paths.items()}
 

@@ -28,7 +28,6 @@ from scorer.board.site.pages import ARCHIVE, PLACE
 from scorer.errors import ScorerError
 from scorer.files.writing import temporary_folder
 from scorer.limits import MB, Limits, most_expanded
-from scorer.lists import CLUSTER
 from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS, commitments, receipt_text
 from scorer.live.now import Now, PublishedLog, submissions_of
 from scorer.live.rules import changed_names, committed_content
@@ -56,7 +55,7 @@ from scorer.rules.phases import DATES, folded_phases
 from scorer.rules.split import KEY_FILE
 from scorer.scoring.outcomes import Failed
 from scorer.settings.published import download
-from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
+from scorer.settings.tracks import FILE, FILE_KEYS, Challenge, Track, names_file
 from scorer.store.events import BasisBody, ErratumBody, unknown_keys
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
@@ -265,8 +264,7 @@ def _named(settings: str) -> dict[str, str]:
     """The files that the settings name, by their keys."""
     paths: dict[str, str] = {}
     for name, table in tomllib.loads(settings)["tracks"].items():
-        files = {key: table[key] for key in ("solution", "checked", *LISTS) if names_file(key, table.get(key))}
-        files |= {"clusters": table["clusters"]} if CLUSTER not in table.get("clusters", CLUSTER) else {}
+        files = {key: table[key] for key in FILE_KEYS if key != "slices" and names_file(key, table.get(key))}
         files |= {"split.key_file": table["split"].get("key_file", KEY_FILE)} if "split" in table else {}
         paths |= {f"tracks.{name}.{key}": normpath(place) for key, place in files.items()}
     return paths

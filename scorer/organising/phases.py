@@ -192,7 +192,7 @@ def check_preliminary(track: Track, basis: Basis, queries: StoredQueries) -> Non
     if track.clusters is not None:
         from scorer.lists.slices import read_clusters  # noqa: PLC0415 (a run with nothing new does not load Arrow)
 
-        clusters = read_clusters(track.clusters_path or track.clusters, queries.ids)
+        clusters = read_clusters(track.files.get("clusters", track.clusters), queries.ids)
         flags = basis.flags(queries).tolist()
         side = dict(zip(clusters, flags, strict=True))
         if cut := [cluster for cluster, flag in zip(clusters, flags, strict=True) if flag != side[cluster]]:

@@ -42,7 +42,7 @@ from scorer.record.signatures import public_key
 from scorer.rules.metadata import MetadataBody
 from scorer.rules.visibility import shown_from
 from scorer.settings.published import OUTSIDE, Portable, portable
-from scorer.settings.tracks import FILE, Challenge, public_lists, split_of
+from scorer.settings.tracks import FILE, Challenge, split_of
 from scorer.store.documents import Manifest
 from scorer.store.events import BasisBody
 from scorer.store.snapshot import Snapshot
@@ -148,9 +148,8 @@ def _files(challenge: Challenge, moved: Portable) -> tuple[dict[str, Content], M
     places = {key: place for key, place in moved.places.items() if key[1] not in ("submissions", "slices")}
     files = challenge_files(challenge, moved, solutions=True)
     for track in challenge.tracks:
-        named = {**public_lists(track), **track.solution_paths, "clusters": track.clusters_path}
-        for key, path in named.items():
-            if isinstance(path, Remote):
+        for key, path in track.files.items():
+            if isinstance(path, Remote) and key != "slices":
                 place = f"{OUTSIDE}/{track.name}/{key}/{path.name}"
                 places[track.name, key], files[f"{CHALLENGE}{place}"] = place, partial(content_of_file, path)
     return files, places

@@ -74,7 +74,8 @@ class Rehearsal:
                 query: [item for item, grade in sorted(grades.items(), key=lambda pair: -pair[1]) if grade > 0]
                 for query, grades in zip(solution.lookup.number, solution.lookup.grades, strict=True)
             }
-            self.items[track.name] = (read_ids(track.items_path) if track.items_path else solution.items).to_pylist()
+            items = read_ids(track.files["items"]) if "items" in track.files else solution.items
+            self.items[track.name] = items.to_pylist()
             times = [begin] if track.phases else [begin, begin + _DAY, begin + 2 * _DAY]
             for phase in track.phases:
                 shown_for = (phase.frozen_from or phase.end) - phase.start

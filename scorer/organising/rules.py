@@ -18,7 +18,7 @@ from scorer.live.rules import changed_names, file_changes, list_digest, recorded
 from scorer.organising.phases import check_preliminary
 from scorer.record.log import encoded
 from scorer.scoring.outcomes import RENAMED_GENERATION, Rules, check_corrected, check_gains
-from scorer.settings.tracks import Track, public_lists, split_of
+from scorer.settings.tracks import SOLUTION_KEYS, Track, split_of
 from scorer.store.events import Basis, BasisBody, StoredQueries
 from scorer.store.sidecar import Archive
 from scorer.store.snapshot import Means, Snapshot
@@ -34,17 +34,10 @@ class RuleSet:
     """A track with its rules, and the files that they need."""
 
     track: Track
-    solution_path: Location
-    solution_digest: str
-    items_path: Location | None
-    items_digest: str | None
-    """SHA-256 of the list of candidate items; None without one."""
-    excluded_path: Location | None
-    excluded_digest: str | None
-    """SHA-256 of the list of excluded items; None without one."""
-    checked_path: Location | None
-    checked_digest: str | None
-    """SHA-256 of the second solution; None without one."""
+    files: Mapping[str, Location]
+    """The solutions, and the lists of candidate items and of excluded ones, by the keys of the track."""
+    digests: Mapping[str, str]
+    """The SHA-256 of each of these files."""
     archive: Archive
     """Has the bytes of the files that rules were recorded with."""
 
@@ -52,21 +45,15 @@ class RuleSet:
     def of(cls, view: Snapshot, track: Track, store: Store) -> RuleSet:
         """The rules of challenge.toml, with the solution and the lists of items that are there now."""
         track = Now.of(view, track).declared
-        items, excluded = track.items_path, public_lists(track).get("exclude")
-        lists = items, list_digest(items), excluded, list_digest(excluded)
-        checked = track.checked_path
-        solutions = checked, None if checked is None else _digest_of_solution(checked)
-        own = track.solution_path, _digest_of_solution(track.solution_path)
-        return cls(track, *own, *lists, *solutions, store.archive(track.root))
+        lists = {key: digest for key in ("items", "exclude") if (digest := list_digest(track, key))}
+        solutions = {key: _digest_of_solution(path) for key, path in reversed(track.solution_paths.items())}
+        return cls(track, track.files, lists | solutions, store.archive(track.root))
 
     def by(self, recorded: BasisBody) -> RuleSet:
         """The rules of a recorded basis, with the bytes that were archived then; the track decides what is no rule."""
-        solution, archive = recorded.basis.solution, self.archive
-        items = None if recorded.items is None else archive.path(recorded.items)
-        excluded = None if recorded.excluded is None else archive.path(recorded.excluded)
-        lists = items, recorded.items, excluded, recorded.excluded
-        checked = None if recorded.checked is None else archive.path(recorded.checked), recorded.checked
-        return RuleSet(with_rules(self.track, recorded), archive.path(solution), solution, *lists, *checked, archive)
+        digests = {key: digest for key, digest in {**recorded.files, "exclude": recorded.excluded}.items() if digest}
+        files = {key: self.archive.path(digest) for key, digest in digests.items()}
+        return RuleSet(with_rules(self.track, recorded), files, digests, self.archive)
 
     def in_force(self, view: Snapshot) -> RuleSet:
         """What entries are scored by: these rules, until a commitment or the start of a phase has fixed others."""
@@ -75,15 +62,15 @@ class RuleSet:
 
     @cached_property
     def rules(self) -> Rules:
-        return Rules.of(self.track, self.items_digest, self.excluded_digest, self.checked_digest)
+        return Rules.of(self.track, *map(self.digests.get, ("items", "exclude", "checked")))
 
     @cached_property
     def basis(self) -> Basis:
-        return Basis.of(self.solution_digest, self.rules, split_of(self.track))
+        return Basis.of(self.digests["solution"], self.rules, split_of(self.track))
 
     @cached_property
     def settings(self) -> Mapping[str, object]:
-        return recorded_settings(self.track, self.excluded_digest)
+        return recorded_settings(self.track, self.digests.get("exclude"))
 
     def read_solution(self, limits: Limits = OWN_FILES) -> Solution:
         """The solution, with the candidate items and the excluded ones, from files within these limits.
@@ -98,16 +85,20 @@ class RuleSet:
             read_ids,
         )
 
-        solution = Solution.of_file(self.solution_path, self.track.solution_format, self.solution_digest, limits)
-        if self.solution_path != self.track.solution_path:  # a recorded solution stays valid
+        def graded(key: str) -> Solution:
+            path = self.files[key]
+            solution = Solution.of_file(path, self.track.solution_format, self.digests[key], limits)
+            check_gains(solution, self.rules.measures, str(path))
+            return solution
+
+        solution = graded("solution")
+        if self.files["solution"] != self.track.solution_path:  # a recorded solution stays valid
             solution = solution.with_parts(iterations=NO_ITERATIONS)
-        check_gains(solution, self.rules.measures, str(self.solution_path))
-        solution = solution.with_parts(excluded=excluded(self.excluded_path or self.track.exclude, limits))
-        if self.checked_path is not None:
-            checked = Solution.of_file(self.checked_path, self.track.solution_format, self.checked_digest, limits)
-            check_gains(checked, self.rules.measures, str(self.checked_path))
-            solution = solution.with_checked(checked, str(self.checked_path))
-        return solution if self.items_path is None else solution.with_candidates(read_ids(self.items_path, limits))
+        solution = solution.with_parts(excluded=excluded(self.files.get("exclude", self.track.exclude), limits))
+        if "checked" in self.files:
+            solution = solution.with_checked(graded("checked"), str(self.files["checked"]))
+        items = self.files.get("items")
+        return solution if items is None else solution.with_candidates(read_ids(items, limits))
 
     def checked_solution(self) -> Solution:
         """The solution, compared with the public list of queries and the settings for preliminary scores.
@@ -119,27 +110,25 @@ class RuleSet:
         check_preliminary(self.track, self.basis, queries_of(solution))
         if solution.checked is not None:
             flagged = self.basis.flags(queries_of(solution))
-            solution.with_checked(solution.checked, str(self.checked_path), flagged)
-            check_corrected(solution, solution.checked, self.rules.measures, flagged, str(self.checked_path))
-        self.archive.add(self.solution_path, self.solution_digest)
-        items, excluded = (self.items_path, self.items_digest), (self.excluded_path, self.excluded_digest)
-        for path, sha256 in (items, excluded, (self.checked_path, self.checked_digest)):
-            if path is not None and sha256 is not None:
-                self.archive.add(path, sha256)
+            path = str(self.files["checked"])
+            solution.with_checked(solution.checked, path, flagged)
+            check_corrected(solution, solution.checked, self.rules.measures, flagged, path)
+        for key, sha256 in self.digests.items():
+            self.archive.add(self.files[key], sha256)
         return solution
 
     def store_solution(self, store: Store, solution: Solution) -> StoredQueries:
         """Store the solution, as `read_solution` returns it; return its queries."""
         queries = queries_of(solution)
-        store.store_solution(self.solution_digest, queries.ids, queries.flagged, solution.ideal)
-        if solution.checked is not None and self.checked_digest is not None:
+        store.store_solution(self.digests["solution"], queries.ids, queries.flagged, solution.ideal)
+        if solution.checked is not None:
             checked = queries_of(solution.checked)
-            store.store_solution(self.checked_digest, checked.ids, checked.flagged, solution.checked.ideal)
+            store.store_solution(self.digests["checked"], checked.ids, checked.flagged, solution.checked.ideal)
         return queries
 
     def is_stored(self, view: Snapshot) -> bool:
         """Whether a run has stored the solution, so that arrivals can be scored."""
-        return {self.solution_digest, self.checked_digest or self.solution_digest} <= {*view.solution_digests()}
+        return {self.digests[key] for key in SOLUTION_KEYS if key in self.digests} <= {*view.solution_digests()}
 
     def missing_means(self, view: Snapshot) -> list[tuple[str, Means]]:
         """The means by these rules that the results of the track lack, for `Store.store_means`."""
@@ -158,15 +147,16 @@ class RuleSet:
 
     def _compare_queries(self, solution: Solution) -> None:
         """Refuse a public list that lacks queries: a file that passes the participant's check could lack them too."""
-        if self.track.queries_path is None:
+        public_list = self.track.files.get("queries")
+        if public_list is None:
             return
         from scorer.lists.solution import Solution  # noqa: PLC0415 (Arrow is slow to load)
 
-        public = set(Solution.read_queries(self.track.queries_path).queries.to_pylist())
+        public = set(Solution.read_queries(public_list).queries.to_pylist())
         lacking = [query for query in solution.queries.to_pylist() if query not in public]
         if lacking:
             raise ChallengeError(
-                f"{self.track.queries_path}: lacks {counted(len(lacking), 'query', 'queries')} of the solution, such "
+                f"{public_list}: lacks {counted(len(lacking), 'query', 'queries')} of the solution, such "
                 f"as {quoted(lacking[0])}; add them, because participants check their files by this list"
             )
 
@@ -176,7 +166,7 @@ class RuleSet:
         generations = dict(GENERATIONS)
         if self.track.has_earlier_names:  # such a track goes on with the measures that it was recorded with
             generations["measures"] = RENAMED_GENERATION - 1
-        return BasisBody.of(self.basis, self.settings, generations, self.items_digest)
+        return BasisBody.of(self.basis, self.settings, generations, self.digests.get("items"))
 
     def differences(self, other: RuleSet) -> tuple[str, ...]:
         """What differs from other rules, as `changed_names` returns it."""

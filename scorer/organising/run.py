@@ -36,7 +36,7 @@ from scorer.rules.split import exposure
 from scorer.scoring.analysis.kept import Kept
 from scorer.scoring.executors import GoOn, always
 from scorer.settings.loading import TEAMS_FILE as TEAMS
-from scorer.settings.tracks import FILE, PAGES, STATIC, Challenge, Track, public_lists
+from scorer.settings.tracks import FILE, PAGES, SOLUTION_KEYS, STATIC, Challenge, Track
 from scorer.store.events import Failure, Submission, new_basis
 from scorer.store.sidecar import SIMILAR, Sidecar
 from scorer.store.snapshot import Means, Snapshot
@@ -95,7 +95,8 @@ def _files_of_pages(challenge: Challenge) -> Iterator[AnyFile]:
     yield challenge.root / FILE
     yield from (challenge.root / place for place in files_of_site(challenge.root))
     for track in challenge.tracks:
-        yield from filter(None, (*public_lists(track).values(), track.key_path, track.slices_path, track.clusters_path))
+        files = (path for key, path in track.files.items() if key not in SOLUTION_KEYS)
+        yield from filter(None, (*files, track.key_path))
 
 
 def _digest(path: AnyFile) -> str | None:
@@ -218,14 +219,15 @@ def plan(
     last_scan = last.scanned if last is not None and not verify_files else None
     before = before_scan(store, track, limits, last_scan)
     by_files, rules = before.by_files, before.rules
-    kept = store.kept_submissions(challenge.root)
+    kept, solutions = store.kept_submissions(challenge.root), {*rules.archive.digests(), rules.digests["solution"]}
+    solutions |= {sha256 for key, sha256 in by_files.digests.items() if key in SOLUTION_KEYS}
     put_in_place(rules.track, before.entries.delivered_files, kept)
     scanned = scan(
         rules.track,
         limits,
         before.entries.present_files,
         {} if verify_files else before.scanned_files,
-        {by_files.solution_digest, rules.solution_digest, by_files.checked_digest or "", *rules.archive.digests()},
+        solutions,
         staying=lambda: before.staying_files,
         delivered=before.entries.delivered_files,
         confirmed=confirm_withdrawals,

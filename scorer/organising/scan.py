@@ -507,7 +507,7 @@ class Arrivals:
         yield from score_queue(self.store, rules, others, first, sources, solution, self.executor, go_on)
 
     def _solution(self, rules: RuleSet) -> Solution:
-        key = rules.track.name, rules.solution_digest, rules.checked_digest, rules.items_digest
+        key = rules.track.name, *(rules.digests.get(name) for name in ("solution", "checked", "items"))
         if key not in self._solutions:
             self._solutions = {other: kept for other, kept in self._solutions.items() if other[0] != key[0]}
             self._solutions[key] = rules.read_solution()

@@ -41,7 +41,7 @@ from scorer.organising.files import safe_digest, submissions_folder
 from scorer.record.events import Event, FileBody
 from scorer.rules.quota import next_place
 from scorer.service.uploads import in_thread
-from scorer.settings.tracks import FILE, Challenge, Track, public_lists
+from scorer.settings.tracks import FILE, LISTS, SOLUTION_KEYS, Challenge, Track
 from scorer.store.documents import sent_name
 from scorer.store.events import AppliedErratumBody, Basis
 from scorer.store.snapshot import Snapshot
@@ -230,7 +230,7 @@ _PUBLIC: dict[tuple[str, str], bool] = {}
 
 def _are_queries_public(view: Snapshot, track: Track, basis: Basis) -> bool:
     key = track.name, basis.solution
-    if key not in _PUBLIC and track.queries_path is not None and basis.solution in view.solution_digests():
+    if key not in _PUBLIC and "queries" in track.files and basis.solution in view.solution_digests():
         _PUBLIC[key] = are_queries_public(track, view.queries(basis.solution).ids)
     return _PUBLIC.get(key, False)
 
@@ -349,7 +349,7 @@ def _key(challenge: Challenge, track: str, digest: str, last: LastFile) -> _Key:
     """The key of a check. It reads the lists of all tracks, because a file may be for another one than it says."""
     files: set[Location] = {challenge.root / FILE}
     for each in challenge.tracks:
-        files |= {*each.solution_paths.values(), *public_lists(each).values()}
+        files |= {path for key, path in each.files.items() if key in (*SOLUTION_KEYS, *LISTS)}
     local = sorted(path for path in files if isinstance(path, Path))
     # The version of a file behind a URL takes long to find out, so these checks are repeated after a while.
     minute = None if len(local) == len(files) else time.monotonic() // _KEPT_WITH_URLS

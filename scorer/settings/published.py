@@ -99,18 +99,10 @@ def with_database(settings: bytes, address: str) -> bytes:
 
 
 def _paths(track: Track) -> Iterator[tuple[_Key, str]]:
-    for key in ("solution", *LISTS):
-        if names_file(key, path := getattr(track, key)):
-            yield (key,), path
+    yield from (((key,), getattr(track, key)) for key in track.files)
     yield ("submissions",), track.submissions or f"submissions/{track.name}"
     if track.split is not None:
         yield ("split", "key_file"), track.split.key_file
-    if track.slices is not None:
-        yield ("slices",), track.slices
-    if track.clusters is not None and track.clusters_path is not None:
-        yield ("clusters",), track.clusters
-    if track.checked is not None:
-        yield ("checked",), track.checked
 
 
 def _inside(root: Path, path: str) -> str | None:

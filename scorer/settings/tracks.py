@@ -538,29 +538,15 @@ class Track(SettingsTable):
         return located_in(self.root, self.solution)
 
     @property
-    def checked_path(self) -> Location | None:
-        return None if self.checked is None else located_in(self.root, self.checked)
+    def files(self) -> dict[str, Location]:
+        """The files that the values of keys name, by these keys."""
+        texts = {key: getattr(self, key) for key in FILE_KEYS}
+        return {key: located_in(self.root, text) for key, text in texts.items() if names_file(key, text)}
 
     @property
     def solution_paths(self) -> dict[str, Location]:
         """The solution, and the second one if there is one, by their keys."""
-        return {"solution": self.solution_path} | ({"checked": self.checked_path} if self.checked_path else {})
-
-    @property
-    def queries_path(self) -> Location | None:
-        return None if self.queries is None else located_in(self.root, self.queries)
-
-    @property
-    def slices_path(self) -> Location | None:
-        return None if self.slices is None else located_in(self.root, self.slices)
-
-    @property
-    def clusters_path(self) -> Location | None:
-        return located_in(self.root, self.clusters) if self.clusters and CLUSTER not in self.clusters else None
-
-    @property
-    def items_path(self) -> Location | None:
-        return None if self.items is None else located_in(self.root, self.items)
+        return {key: path for key, path in self.files.items() if key in SOLUTION_KEYS}
 
     @property
     def key_path(self) -> Path | None:
@@ -581,12 +567,10 @@ def _site_errors(site: str, known: Mapping[str, Any]) -> Iterator[str]:
     if root.absolute().is_relative_to(folder):
         yield "contains the challenge itself"
     tracks = known.get("tracks", ())
-    inside = {"the database": _address(root, known.get("database", ""))}
+    inside: dict[str, object] = {"the database": _address(root, known.get("database", ""))}
     for track in tracks:
-        inside |= {f"the {key} of {track.name}": path for key, path in track.solution_paths.items()}
-        inside[f"the slices of {track.name}"] = track.slices_path
-        inside[f"the clusters of {track.name}"] = track.clusters_path
-        inside[f"the key of the split of {track.name}"] = track.key_path
+        inside |= {f"the {key} of {track.name}": path for key, path in track.files.items() if key not in LISTS}
+        inside |= {f"the key of the split of {track.name}": track.key_path} if track.key_path else {}
     for what, place in inside.items():
         if isinstance(place, Path) and place.is_relative_to(folder):
             yield f"contains {what}"
@@ -656,16 +640,21 @@ def _address(root: Path, database: str) -> str | Path:
 LISTS = {"queries": "queries.txt", "items": "items.txt", "exclude": "exclude.jsonl"}
 """The lists by their keys, and their files in the folder of the track on the site."""
 
+SOLUTION_KEYS = ("solution", "checked")
+
+FILE_KEYS = (*SOLUTION_KEYS, *LISTS, "slices", "clusters")
+"""The keys of a track whose values may name a file."""
+
 
 def names_file(key: str, value: str | None) -> bool:
-    """Whether the value of a key of a track is the path or the URL of a file: not None, and not "self" of `exclude`."""
-    return value is not None and (key, value) != ("exclude", options.SELF)
+    """Whether the value of a key is the path or the URL of a file: not None, "self" of `exclude`, or a pattern."""
+    is_pattern = key == "clusters" and value is not None and CLUSTER in value
+    return value is not None and (key, value) != ("exclude", options.SELF) and not is_pattern
 
 
 def public_lists(track: Track) -> dict[str, Location]:
     """The files of the lists that the track has, by their keys."""
-    texts = {key: getattr(track, key) for key in LISTS}
-    return {key: located_in(track.root, text) for key, text in texts.items() if names_file(key, text)}
+    return {key: path for key, path in track.files.items() if key in LISTS}
 
 
 def split_of(track: Track) -> QuerySplit | None:

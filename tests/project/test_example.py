@@ -120,8 +120,8 @@ def test_the_example_is_small() -> None:
 def test_the_public_items_have_all_items_of_the_solution(track: Track) -> None:
     """Each is listed once, and there are more than the solution has."""
     relevant, _ = solution(track)
-    assert isinstance(track.items_path, Path)
-    candidates = track.items_path.read_text().split()
+    assert isinstance(track.files["items"], Path)
+    candidates = track.files["items"].read_text().split()
 
     assert {item for grades in relevant.values() for item in grades} < set(candidates)
     assert len(set(candidates)) == len(candidates)
@@ -130,8 +130,8 @@ def test_the_public_items_have_all_items_of_the_solution(track: Track) -> None:
 def test_submissions_have_full_lists(track: Track) -> None:
     """A line for each query, with list_length different items of the public list; but for the two invalid files."""
     relevant, _ = solution(track)
-    assert isinstance(track.items_path, Path)
-    candidates = set(track.items_path.read_text().split())
+    assert isinstance(track.files["items"], Path)
+    candidates = set(track.files["items"].read_text().split())
 
     for file in sorted(submissions(track) - INVALID):
         lists = dict(line.split(":") for line in (local(track.submissions_path) / file).read_text().splitlines())

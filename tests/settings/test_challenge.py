@@ -201,7 +201,7 @@ def test_paths_do_not_depend_on_the_working_directory(challenge_file: Write, mon
     monkeypatch.chdir("/")
 
     (track,) = challenge.tracks
-    assert track.solution_path == track.queries_path == track.items_path == file.with_name("solution.txt")
+    assert track.solution_path == track.files["queries"] == track.files["items"] == file.with_name("solution.txt")
     assert track.submissions_path == file.parent / "submissions" / "cold-start"
     assert challenge.site_path == file.parent / "site"
 
@@ -612,9 +612,9 @@ def test_a_new_challenge_can_be_read(tmp_path: Path) -> None:
     (track,) = read_challenge(folder).tracks
     assert [path.relative_to(folder).as_posix() for path in written] == [*FILES, "split.key"]
     assert len(list(track.submissions_path.iterdir())) == 2
-    assert isinstance(track.queries_path, Path)
+    assert isinstance(track.files["queries"], Path)
     assert isinstance(track.solution_path, Path)
-    assert track.queries_path.read_text().split() == [
+    assert track.files["queries"].read_text().split() == [
         line.partition(":")[0] for line in track.solution_path.read_text().splitlines()
     ]
 

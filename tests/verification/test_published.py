@@ -81,7 +81,7 @@ def test_the_lists_of_the_site_are_those_of_the_challenge(folder: Path) -> None:
     site, (track,) = folder / "site", read_challenge(folder).tracks
     queries = (Solution.read_queries(path) for path in (folder / "queries" / "main.txt", site / "main" / "queries.txt"))
     assert len({tuple(each.queries.to_pylist()) for each in queries}) == 1
-    assert track.items_path is not None
+    assert "items" in track.files
     items = (read_ids(path).to_pylist() for path in (folder / "items" / "main.txt", site / "main" / "items.txt"))
     assert len({tuple(each) for each in items}) == 1
 
@@ -196,8 +196,8 @@ submissions = "{secret}"
     with http(answering(files)) as address, downloaded(address) as (folder, _):
         challenge = read_challenge(folder, solutions=False)
         (track,) = challenge.tracks
-        assert track.queries_path == folder / "a" / "queries.txt"
-        assert track.items_path == folder / "a" / "items.txt"
+        assert track.files["queries"] == folder / "a" / "queries.txt"
+        assert track.files["items"] == folder / "a" / "items.txt"
         assert track.solution_path == folder / "not-published"
         assert str(challenge.database_address).startswith(str(folder))
     assert not folder.exists()
