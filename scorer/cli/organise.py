@@ -208,12 +208,12 @@ def pick(
             clear_picks(store, requested, folder, reason=reason)
             print_result(f"{printable_name(folder)}: no picks in {track}; `scorer run` shows it")
         else:
-            for picked in pick_entries(settings, store, entries, reason=reason):
-                for entry in picked.entries:
+            for (_, folder), picked in pick_entries(settings, store, entries, reason=reason).items():
+                for entry in picked:
                     if not entry.may_count:
                         print_message(f"{entry.file}: does not count now ({status_words(entry)})")
-                files = ", ".join(entry.file for entry in picked.entries)
-                print_result(f"{printable_name(picked.team)}: picks {files}; `scorer run` shows it")
+                files = ", ".join(entry.file for entry in picked)
+                print_result(f"{printable_name(folder)}: picks {files}; `scorer run` shows it")
 
 
 def heads(challenge: Path = of_challenge()) -> None:
@@ -440,9 +440,9 @@ def _tokens(action: str, values: Sequence[str], challenge: Path, form: str, opti
             address = service_address(address)
             if options.output is not None:
                 table = Path(values[0])
-                invited = issuing.invite_all(settings, store, table, options.output, address, options.expires)
-                there = f"; {invited.signed_in:,} signed in before" if invited.signed_in else ""
-                print_result(f"{options.output}: {counted(invited.new, 'new link')}{there}; keep the file private")
+                new, signed_in = issuing.invite_all(settings, store, table, options.output, address, options.expires)
+                there = f"; {signed_in:,} signed in before" if signed_in else ""
+                print_result(f"{options.output}: {counted(new, 'new link')}{there}; keep the file private")
                 return
             code = issuing.issue(store, values[0], "invitation", options.label, options.expires)
             print_result(f"{address}/invite#{code}")

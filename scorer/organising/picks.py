@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 
 from scorer.board.site.captions import status_words
@@ -199,43 +198,28 @@ def record_pick(store: Store, track: str, team: str, keys: Sequence[Key], source
     store.record(changed)
 
 
-@dataclass(frozen=True, slots=True)
-class Picked:
-    """Which entries a team picks."""
-
-    track: str
-    team: str
-    """The name of its folder."""
-    entries: tuple[Entry, ...]
-
-
 def pick(
     challenge: Challenge, store: Store, names: Sequence[str], source: PickSource = "command", reason: str = ""
-) -> tuple[Picked, ...]:
-    """Record which entries teams pick instead of their earlier ones, and return them.
+) -> Mapping[tuple[str, str], tuple[Entry, ...]]:
+    """Record which entries teams pick instead of their earlier ones, and return them by track and folder of the team.
 
     Entries are named as for `entry_named`; those of one team in one track are all of its picks there. One that does not
     count now, but may later, is accepted; if one never counts, nothing is recorded.
     """
-    picks = store.read(lambda view: _picked(view, challenge, names))
-    for picked in picks:
-        keys = [(entry.file, entry.digest) for entry in picked.entries]
-        record_pick(store, picked.track, picked.team, keys, source, reason)
+
+    def read(view: Snapshot) -> dict[tuple[str, str], tuple[Entry, ...]]:
+        of_teams: dict[tuple[str, str], list[SubmissionState]] = defaultdict(list)
+        for name in names:
+            state = entry_named(view, challenge.tracks, name)
+            submission = state.submission
+            team = Now.of(view, challenge.track(submission.track)).merges.final(submission.team)
+            of_teams[submission.track, team].append(state)
+        return {of: _accepted(view, challenge.track(of[0]), of[1], states) for of, states in of_teams.items()}
+
+    picks = store.read(read)
+    for (track, team), picked in picks.items():
+        record_pick(store, track, team, [(entry.file, entry.digest) for entry in picked], source, reason)
     return picks
-
-
-def _picked(view: Snapshot, challenge: Challenge, names: Sequence[str]) -> tuple[Picked, ...]:
-    """The picks of each team in each track, of the entries with these names. Raises ChallengeError, as `pick`."""
-    of_teams: dict[tuple[str, str], list[SubmissionState]] = defaultdict(list)
-    for name in names:
-        state = entry_named(view, challenge.tracks, name)
-        submission = state.submission
-        team = Now.of(view, challenge.track(submission.track)).merges.final(submission.team)
-        of_teams[submission.track, team].append(state)
-    return tuple(
-        Picked(track, team, _accepted(view, challenge.track(track), team, states))
-        for (track, team), states in of_teams.items()
-    )
 
 
 def _accepted(view: Snapshot, declared: Track, team: str, states: Sequence[SubmissionState]) -> tuple[Entry, ...]:

@@ -11,12 +11,11 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from scorer.errors import ChallengeError, StoreError, os_errors_as
+from scorer.errors import ChallengeError, os_errors_as
 from scorer.files.writing import LockedError, locked, replace_content
 from scorer.organising.files import check_is_private
 from scorer.record.events import EVERY_TRACK, bodies
@@ -169,10 +168,8 @@ def import_teams(challenge: Challenge, store: Store) -> tuple[str, ...]:
     Settings of a team are recorded once it has submitted a file. Nothing is recorded if the file is invalid;
     ChallengeError has one line for each error.
     """
-    return _record(challenge, store, read_teams(challenge.root))
+    teams = read_teams(challenge.root)
 
-
-def _record(challenge: Challenge, store: Store, teams: Mapping[str, TeamSettings]) -> tuple[str, ...]:
     def changed(view: Snapshot) -> tuple[Added, list[str]]:
         settings, reasons, notes = _resolved(teams, view.teams, challenge.root / TEAMS_FILE)
         return team_events(view, settings, reasons), notes
@@ -186,10 +183,8 @@ def _record(challenge: Challenge, store: Store, teams: Mapping[str, TeamSettings
 def team_events(view: Snapshot, settings: Mapping[str, Mapping[str, Any]], reasons: Mapping[str, str]) -> Added:
     """The events that record what the organiser sets for teams: one for each whose settings differ from the last ones.
 
-    A team that is not listed has no settings any more. Raises StoreError if there is no such team, or the decisions
-    contradict each other.
+    A team that is not listed has no settings any more.
     """
-    _check(view.teams, settings)
     before = {body.team: body.settings.recorded() for _, body in bodies(view.events(), TeamBody)}
     events: list[tuple[str, EventKind, dict[str, Any]]] = []
     for team in sorted(before.keys() | settings.keys()):
@@ -200,27 +195,6 @@ def team_events(view: Snapshot, settings: Mapping[str, Mapping[str, Any]], reaso
             body = {"team": team, "settings": dict(new), "reason": reason if is_decision else ""}
             events.append((EVERY_TRACK, "team", body))
     return events
-
-
-def _check(teams: Collection[str], settings: Mapping[str, Mapping[str, Any]]) -> None:
-    for team, values in settings.items():
-        target = values.get("merged_into")
-        if team not in teams:
-            raise StoreError(f"no team is called {printable_name(team)}; its name is that of its folder")
-        if sum(name in values for name in DECISIONS) > 1:
-            raise StoreError(f"team {printable_name(team)}: can be merged, disqualified or withdrawn, not several")
-        if target is None:
-            continue
-        if target not in teams:
-            raise StoreError(
-                f"team {printable_name(team)}: cannot be merged into {printable_name(target)}, because no team has "
-                "this name; its name is that of its folder"
-            )
-        if target == team or "merged_into" in settings.get(target, {}):
-            raise StoreError(
-                f"team {printable_name(team)}: cannot be merged into {printable_name(target)}, which is "
-                f"{'the team itself' if target == team else 'merged itself; merge into the final team'}"
-            )
 
 
 def _resolved(
@@ -250,6 +224,11 @@ def _resolved(
             values["merged_into"] = target
         settings[team] = values
         reasons[team] = table.reason or ""
+    targets = {team: values["merged_into"] for team, values in settings.items() if "merged_into" in values}
+    for team, into in targets.items():
+        if into == team or into in targets:  # the file may spell a name in two ways
+            which = "the team itself" if into == team else "merged itself; merge into the final team"
+            errors.append(f"{quoted(team)}: cannot be merged into {quoted(into)}, which is {which}")
     if errors:
         raise ChallengeError("\n".join(f"{file}: {error}" for error in errors))
     return settings, reasons, notes
@@ -338,23 +317,23 @@ def _decide(
         with os_errors_as(ChallengeError, f"{file}: cannot be written"), locked(challenge.root / _LOCK, _WAIT):
             teams = read_teams(challenge.root)
             # A command that was killed may have left an edit that is not recorded, with its reason.
-            _record(challenge, store, teams)
+            import_teams(challenge, store)
             key = next((key for key in teams if team_called(key, known) == team), printable_name(team))
             ended = [each for each, value in changes.items() if value is None]
             if nothing_to_end and all(getattr(teams.get(key), each, None) is None for each in ended):
                 raise ChallengeError(f"{quoted(name)} {nothing_to_end}")
-            _record(challenge, store, _edit(file, known, key, changes))
+            _edit(file, known, key, changes)
+            import_teams(challenge, store)
     except LockedError as error:
         raise ChallengeError(str(error)) from error
 
 
-def _edit(file: Path, known: Sequence[str], key: str, changes: Mapping[str, Any]) -> Mapping[str, TeamSettings]:
-    """Change the table of a team in the file, and return the settings of all teams. Raises ChallengeError, OSError."""
+def _edit(file: Path, known: Sequence[str], key: str, changes: Mapping[str, Any]) -> None:
+    """Change the table of a team in the file. Raises ChallengeError, OSError."""
     before = toml_document(file) if file.exists() else {}
     table = {**before.get(key, {}), **changes}
     expected = {**before, key: {name: value for name, value in table.items() if value is not None}}
-    teams = teams_in(expected, file)
-    _resolved(teams, known, file)
+    _resolved(teams_in(expected, file), known, file)
     text = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
     try:
         text = edited(text, {(key, name): value for name, value in changes.items()})
@@ -363,7 +342,6 @@ def _edit(file: Path, known: Sequence[str], key: str, changes: Mapping[str, Any]
             f"{file}: cannot be edited by a command; give the table of each team its own header"
         ) from None
     replace_content(file.resolve(), text.encode())
-    return teams
 
 
 # Invitations of a whole table, for a mail merge
@@ -382,23 +360,14 @@ _DIGITS = 16
 """Of the digest that the record has in the place of an address."""
 
 
-@dataclass(frozen=True, slots=True)
-class Invited:
-    """What a call of `invite_all` did."""
-
-    new: int
-    """The links in the file."""
-    signed_in: int
-    """Those who have a token already."""
-
-
 def invite_all(
     challenge: Challenge, store: Store, table: Path, output: Path, address: str, expires: datetime | None
-) -> Invited:
+) -> tuple[int, int]:
     """Issue an invitation for each row of a table that has not used one, and write the links into a private CSV file.
 
     The file has the columns team, address, link and valid_until, for a mail merge. An earlier invitation of the same
     row ends; who has signed in gets none. The record has a digest of the address with a secret, never the address.
+    Returns how many links are in the file, and how many rows have a token already.
 
     Raises ChallengeError with a line for each row that is wrong; then nothing is recorded, as where the file cannot be
     written.
@@ -444,7 +413,7 @@ def invite_all(
         return events, len(links)
 
     new = store.record_with(changed)
-    return Invited(new, len(rows) - new)
+    return new, len(rows) - new
 
 
 def _check_output(output: Path, table: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from scorer.board.build import in_order
 from scorer.board.site.folder import write
-from scorer.errors import ChallengeError, StoreError
+from scorer.errors import ChallengeError
 from scorer.live.entry import submissions
 from scorer.organising.scan import import_submissions
 from scorer.organising.teams import disqualify, import_teams, merge, rename
@@ -185,24 +185,6 @@ def test_settings_are_recorded_once_and_a_team_that_left_the_file_has_none(place
             ("b", {}, "not the same"),
         ]
         assert list(record_problems(store)) == []
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"d": {"name": "D"}}, "no team is called d"),
-        ({"a": {"merged_into": "d"}}, "team a: cannot be merged into d, because no team has this name"),
-        ({"a": {"merged_into": "a"}}, "which is the team itself"),
-        ({"a": {"merged_into": "b"}, "b": {"merged_into": "c"}}, "which is merged itself"),
-        ({"a": {"withdrawn": "x", "disqualified": "y"}}, "can be merged, disqualified or withdrawn, not several"),
-    ],
-)
-def test_contradicting_decisions_are_not_recorded(place: str, settings: Any, message: str) -> None:
-    """Nothing is recorded."""
-    with three_teams(place) as store:
-        with pytest.raises(StoreError, match=message):
-            record_teams(store, {"c": {"name": "C"}, **settings}, {})
-        assert team_events(store) == []
 
 
 def test_events_about_teams_leave_submissions_as_they_are(place: str) -> None:
@@ -579,6 +561,25 @@ def test_an_invalid_file_leaves_the_recorded_decisions(season: Path, terminal: T
     assert unknown_team.err.count("the recorded names and decisions stay") == 1
     assert "main: 0 scored, 6 known" in unknown_team.err
     assert board_rows(terminal, season)["birch-gate"] == (None, 1, "disqualified")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('["odd\\u0007"]\nmerged_into = "odd\\\\x07"', "which is the team itself"),
+        ('["odd\\u0007"]\nname = "Odd"\n["odd\\\\x07"]\nname = "Odder"', "is a second table of the same team"),
+    ],
+)
+def test_a_name_may_be_written_as_it_is_or_as_messages_show_it(
+    organiser: tuple[Challenge, Store], text: str, message: str
+) -> None:
+    """Either way, it is one team."""
+    challenge, store = organiser
+    add(store, submission("run", team="odd\x07"))
+    (challenge.root / TEAMS_FILE).write_text(text)
+
+    with pytest.raises(ChallengeError, match=message):
+        import_teams(challenge, store)
 
 
 def test_a_kill_between_file_and_record_is_healed(
