@@ -143,14 +143,16 @@ class Body(BaseModel):
         cls._plain = (*cls._plain, *plain)
 
     def without_names(self, names: Names) -> Self:
-        """What visitors see of it while names are hidden: plain keys, and others as `_named` returns them.
+        """What visitors see of it while names are hidden: plain keys, pseudonyms, and others as `_named` returns them.
 
         Each other key has its default. A body with plain keys only stays as it is.
         """
         if set(self._plain) == type(self).model_fields.keys():
             return self
         plain = {key: getattr(self, key) for key in self._plain}
-        return self.model_construct(None, **plain, **self._named(names))
+        seen = {"team": names.team, "file": names.file}
+        named = {key: see(getattr(self, key)) for key, see in seen.items() if key in type(self).model_fields}
+        return self.model_construct(None, **plain, **named, **self._named(names))
 
     def _named(self, names: Names) -> dict[str, Any]:  # noqa: ARG002
         """The other keys that visitors see while names are hidden, with what they see."""
@@ -166,9 +168,6 @@ class FileBody(Body, plain=("digest", "replaced_by", "source", "unscored", "reas
     source: str = ""
     unscored: Flag = False
     reason: str = ""
-
-    def _named(self, names: Names) -> dict[str, Any]:
-        return {"file": names.file(self.file)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +231,6 @@ class ArrivalBody(FileBody, plain=("received", "absent_at", "delivery", "naming"
         if values.get("names") == "raw":
             return values
         return {**values, "team": unescaped(values["team"]), "file": unescaped(values["file"])}
-
-    def _named(self, names: Names) -> dict[str, Any]:
-        return super()._named(names) | {"team": names.team(self.team), "names": "raw"}
 
 
 class AmendmentBody(FileBody, plain=("received",)):

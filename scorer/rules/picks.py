@@ -22,7 +22,7 @@ class PickBody(Body, plain=("source", "reason")):
     reason: str = ""
 
     def _named(self, names: Names) -> dict[str, Any]:
-        return {"team": names.team(self.team), "picks": tuple(pick.without_names(names) for pick in self.picks)}
+        return {"picks": tuple(pick.without_names(names) for pick in self.picks)}
 
 
 @dataclass(frozen=True, slots=True)

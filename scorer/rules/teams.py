@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from operator import itemgetter
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -125,12 +126,8 @@ class TeamBody(Body, plain=("reason",)):
 
     def _named(self, names: Names) -> dict[str, Any]:
         into = self.settings.merged_into
-        settings = TeamSettings.model_construct(
-            merged_into=None if into is None else names.team(into),
-            disqualified=self.settings.disqualified,
-            withdrawn=self.settings.withdrawn,
-        )
-        return {"team": names.team(self.team), "settings": settings}
+        shown = {key: getattr(self.settings, key) for key in ("disqualified", "withdrawn")}
+        return {"settings": TeamSettings.model_construct(merged_into=into and names.team(into), **shown)}
 
 
 Use = Literal["token", "invitation"]
@@ -144,9 +141,6 @@ class TokenBody(Body, plain=("state", "sha256")):
     sha256: HexDigest
     team: str
 
-    def _named(self, names: Names) -> dict[str, Any]:
-        return {"team": names.team(self.team)}
-
 
 class IssuedTokenBody(TokenBody, plain=("use", "expires")):
     """Of an event that issues a token."""
@@ -155,8 +149,8 @@ class IssuedTokenBody(TokenBody, plain=("use", "expires")):
     label: str
     expires: RecordedTime | None
 
-    def _named(self, names: Names) -> dict[str, Any]:
-        return super()._named(names) | {"label": ""}
+    def _named(self, names: Names) -> dict[str, Any]:  # noqa: ARG002
+        return {"label": ""}
 
 
 PREFIXES: Mapping[Use, str] = {"token": "scorer_", "invitation": "invite_"}
@@ -362,13 +356,9 @@ class Merges:
     steps: Sequence[tuple[int, Mapping[str, str]]]
     """From an index on, into which team each merged team is merged; the earliest first."""
 
-    @cached_property
-    def _indexes(self) -> list[int]:
-        return [index for index, _ in self.steps]
-
     def targets(self, index: int | None = None) -> Mapping[str, str]:
         """Into which team each merged team is merged, after the event with this index; None: after the last one."""
-        position = len(self.steps) if index is None else bisect_right(self._indexes, index)
+        position = len(self.steps) if index is None else bisect_right(self.steps, index, key=itemgetter(0))
         return self.steps[position - 1][1] if position else {}
 
     def final(self, team: str, index: int | None = None) -> str:
