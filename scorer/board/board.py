@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -466,46 +466,6 @@ def score_at(steps: Steps, when: datetime) -> float | None:
     return next((score for since, score in reversed(steps) if since <= when), None)
 
 
-_MISSING = {
-    "zero": "A query without a list scores 0.",
-    "reject": "A file without a list for every query is rejected.",
-}
-
-EXCLUDED = {
-    True: "The item that has the id of the query is removed from its list before ranks are assigned.",
-    False: "Items that are excluded for a query, by a public list, are removed before ranks are assigned.",
-}
-
-UNJUDGED_DROPPED = "Items that are not judged are then removed from the list, and the judged items after them move up."
-
-_JUDGED_BOUNDS = {
-    "any": "The board has the lowest and the highest score that unjudged items allow, where these are known: each "
-    "item, in the list or not, may have any grade up to the highest of the queries that count. They decide no rank.",
-    "list": "The board has the lowest and the highest score that unjudged items of the list allow, where these are "
-    "known: each may have any grade up to the highest of the queries that count. They decide no rank.",
-}
-
-_EQUAL_RANKS = {
-    "shared": "Teams with equal scores share a rank, as in 1, 1, 3.",
-    "earlier": "Of teams with equal scores, the one with the earlier entry ranks higher.",
-}
-
-
-LOOKS = (
-    "The board shows the looks of each team as long as it shows preliminary scores: the number of its scored entries, "
-    "also withdrawn and replaced ones."
-)
-
-
-SALTED = "The board shows a salted digest of the solution. It stays the same as long as the solution does."
-
-_SLICES = {
-    "end": "They are shown once final scores are shown, not before.",
-    "now": "They are shown as soon as the board shows scores. While these are preliminary, a slice with fewer than "
-    f"{LEAST_PRELIMINARY} of their queries has none.",
-}
-
-
 def checked_rules(board: Board) -> tuple[str, ...]:
     """How scores by a machine are corrected by those of people for some queries; none without two judges."""
     track, queries = board.track, f"{board.checked_queries:,}" if board.checked_queries else "some"
@@ -521,11 +481,7 @@ def slice_rules(track: Track) -> tuple[str, ...]:
     """The rules on the slices of the queries; none without slices."""
     if track.slices is None:
         return ()
-    return (
-        "Queries have labels, such as a language or a level of difficulty. Each label has a board of its queries.",
-        _SLICES[track.slices_public],
-        "They decide no rank on the board of the track. Which query has which label is not published.",
-    )
+    return sentences("slices", "labels", track.slices_public, "no_rank", least=LEAST_PRELIMINARY)
 
 
 def rules(board: Board) -> tuple[str, ...]:
@@ -536,84 +492,60 @@ def rules(board: Board) -> tuple[str, ...]:
 def score_rules(board: Board) -> tuple[str, ...]:
     """The rules on scores and ranks."""
     track = board.track
-    ties = options.TIES.values[track.ties]
-    return (
-        _ranked_by(board),
-        *_queries(board),
-        _MISSING[track.missing],
-        "Queries that are not in the solution are ignored.",
-        *([] if track.exclude is None else [EXCLUDED[track.exclude == SELF]]),
-        f"Only the first {counted(track.list_length, 'item')} of a list count.",
-        *([UNJUDGED_DROPPED] if track.unjudged == "drop" else []),
-        *([_JUDGED_BOUNDS[track.judged_bounds]] if track.judged_bounds else []),
-        "An item that is listed twice counts once, at its first rank.",
-        f"Items with equal run scores are {'ordered with ' if track.ties in {'best', 'worst'} else ''}{ties}.",
-        _rounding(board),
-        _EQUAL_RANKS[track.equal_ranks],
-        *(["Baselines are listed by their scores and have no rank."] if track.baselines else []),
-        *ladder_rules(track),
-        *([LOOKS] if board.shows_looks else []),
+    rounded = "decimals" if track.decimals is not None else "each_stage" if board.preliminary_queries else "automatic"
+    names = (
+        f"missing_{track.missing}",
+        "unknown",
+        *([] if track.exclude is None else ["exclude_self" if track.exclude == SELF else "exclude_list"]),
+        "length",
+        *(["dropped"] if track.unjudged == "drop" else []),
+        *([f"bounds_{track.judged_bounds}"] if track.judged_bounds else []),
+        *("once", "ordered" if track.ties in {"best", "worst"} else "tied", rounded, f"ranks_{track.equal_ranks}"),
+        *(["baselines"] if track.baselines else []),
     )
+    values = {
+        "length": counted(track.list_length, "item"),
+        "ties": options.TIES.values[track.ties],
+        "final": counted(track.final_decimals, "decimal"),
+        "preliminary": counted(track.preliminary_decimals, "decimal"),
+        "queries": counted(board.preliminary_queries, "query", "queries"),
+    }
+    looks = sentences("scores", "looks") if board.shows_looks else ()
+    return (_ranked_by(board), *_queries(board), *sentences("scores", *names, **values), *ladder_rules(track), *looks)
 
 
 def counting_rules(board: Board) -> tuple[str, ...]:
     """The rules on which entry of a team counts."""
     kinds = ["rejected", "replaced", "withdrawn", *(["early", "late"] if board.phases.all else [])]
     over = "entries over the quota or " if board.track.quota.limits_anything else ""
-    return (
-        counting_rule(board),
-        f"{sentence(joined(kinds))} entries never count, nor do {over}entries whose time of receipt is not confirmed.",
-    )
-
-
-def _rounding(board: Board) -> str:
-    track = board.track
-    if track.decimals is not None:
-        return f"Scores are rounded to {counted(track.decimals, 'decimal')} before they are compared."
-    final = f"final scores to {counted(track.final_decimals, 'decimal')}"
-    if not board.preliminary_queries:
-        return (
-            "Scores are rounded before they are compared: preliminary scores to the decimals that the number of "
-            f"preliminary queries justifies, {final}."
-        )
-    over = f"preliminary scores over {counted(board.preliminary_queries, 'query', 'queries')}"
-    return (
-        f"Scores are rounded before they are compared: {over} to {counted(track.preliminary_decimals, 'decimal')}, "
-        f"{final}."
-    )
+    return (counting_rule(board), *sentences("scores", "never", kinds=sentence(joined(kinds)), over=over))
 
 
 def _ranked_by(board: Board) -> str:
-    if board.track.hides_scores:
-        name = phase.name if (phase := board.phases.current(board.now)) else ""
-        return board.track.why_hidden or f"The board shows no scores and no ranks during the phase {name}."
-    if board.track.shows_final:
-        return f"The board is ranked by the final {board.columns[0]}."
-    return f"The board is ranked by the preliminary {board.columns[0]}. Final scores are not shown yet."
+    if board.track.why_hidden:
+        return board.track.why_hidden
+    name = "hidden" if board.track.hides_scores else board.track.shown_stage
+    phase = board.phases.current(board.now)
+    return "".join(sentences("scores", name, phase=phase.name if phase else "", measure=board.columns[0]))
 
 
-def _queries(board: Board) -> list[str]:
+def _queries(board: Board) -> Iterator[str]:
     """Which queries the scores are means over."""
-    queries, scored, preliminary = board.queries, board.scored_queries, board.preliminary_queries
+    scored, preliminary = board.scored_queries, board.preliminary_queries
     if not scored:
-        return ["No entry has been scored yet.", *checked_rules(board)]
-    sentences = [f"Scores are means over the {counted(queries, 'query', 'queries')} of the solution."]
-    if scored < queries:
-        sentences = [
-            f"Scores are means over the queries for which they are defined: {scored:,} of the {queries:,} queries of "
-            f"the solution for {board.columns[0]}."
-        ]
+        yield from (*sentences("scores", "none"), *checked_rules(board))
+        return
+    names = ["defined" if scored < board.queries else "all"]
     if preliminary:
-        final = f"all {scored:,}" if board.track.final == "all" else f"the other {scored - preliminary:,}"
-        sentences.append(f"Preliminary scores are means over {preliminary:,} of them, final scores over {final}.")
+        names.append("stages")
     elif not board.track.shows_final and not board.track.hides_scores:
-        sentences.append("The solution flags no queries for preliminary scores, so there are no scores to show.")
-    sentences += checked_rules(board)
+        names.append("unflagged")
+    final = f"all {scored:,}" if board.track.final == "all" else f"the other {scored - preliminary:,}"
+    values = {"scored": f"{scored:,}", "preliminary": f"{preliminary:,}", "final": final, "measure": board.columns[0]}
+    yield from sentences("scores", *names, queries=counted(board.queries, "query", "queries"), **values)
+    yield from checked_rules(board)
     if board.primary_certainty and (clusters := board.primary_certainty.clusters):
-        sentences.append(
-            f"Queries belong together in {counted(clusters, 'cluster')}; intervals and tests count these, not queries."
-        )
-    return sentences
+        yield from sentences("scores", "clusters", clusters=counted(clusters, "cluster"))
 
 
 def counting_rule(board: Board) -> str:
@@ -648,6 +580,7 @@ def rule_sections(board: Board, *, by_service: bool = False) -> tuple[RuleSectio
     number = quota_rules(track.quota, has_phases=bool(track.phases), by_service=by_service) or (
         "The number of entries is not limited.",
     )
+    salted = sentences("solution", "salted") if board.salted_digest else ()
     sections = (
         RuleSection("scores", "Scores and ranks", score_rules(board)),
         RuleSection("overall", "Overall ranking", overall_rules(track.overall) if track.overall else ()),
@@ -659,6 +592,6 @@ def rule_sections(board: Board, *, by_service: bool = False) -> tuple[RuleSectio
         RuleSection("visibility", "Who sees what", visibility_rules(track.visibility)),
         RuleSection("metadata", "Metadata", metadata_rules(track.metadata, has_phases=bool(track.phases))),
         RuleSection("teams", "Teams", TEAM_RULES),
-        RuleSection("changes", "Changes", (*erratum_rules(board.phases), *([SALTED] if board.salted_digest else []))),
+        RuleSection("changes", "Changes", (*erratum_rules(board.phases), *salted)),
     )
     return tuple(section for section in sections if section.rules)

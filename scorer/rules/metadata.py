@@ -13,7 +13,7 @@ from pydantic import Field
 from scorer.options import Stage
 from scorer.record.events import FileBody, Key
 from scorer.rules.phases import Phases
-from scorer.rules.tables import TEXT, Filled, SettingsTable, valid
+from scorer.rules.tables import TEXT, Filled, SettingsTable, sentences, valid
 
 OF_FILE, OF_FOLDER = (".meta.yaml", ".meta.json"), "ir-metadata.yml"
 """End the name of a submission in that of the file with its metadata; and the file with those of a whole folder."""
@@ -77,13 +77,6 @@ class MetadataBody(FileBody, plain=("values", "public")):
     values: dict[str, str | int | float | bool]
     public: dict[str, Publicity]
     source: str
-
-
-WHEN: Mapping[Publicity, str] = {
-    "now": "public at once",
-    "end": "public at the end",
-    "never": "only the organisers see it",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +157,11 @@ def metadata_rules(fields: Sequence[MetadataField], *, has_phases: bool) -> tupl
     """The rules on metadata; none where the challenge has none."""
     if not fields:
         return ()
-    return (
-        "A team states metadata with each file. A file is not accepted if they are invalid or lack a required value.",
-        *(
-            f"{each.title} ({each.name}): {each.allowed}, {'required' if each.required else 'optional'}; "
-            f"{WHEN[each.public]}{f'; {each.ir_metadata} in ir-metadata' if each.ir_metadata else ''}."
-            for each in fields
-        ),
-        f"The team may correct the metadata of an entry{' until its phase has closed' if has_phases else ''}. Each "
-        "version stays in the record.",
-    )
+    rules = [*sentences("metadata", "stated")]
+    for each in fields:
+        (public,) = sentences("metadata", each.public)
+        path = "".join(sentences("metadata", "path", path=each.ir_metadata)) if each.ir_metadata else ""
+        values = {"title": each.title, "name": each.name, "allowed": each.allowed, "public": public, "path": path}
+        rules += sentences("metadata", "field", required="required" if each.required else "optional", **values)
+    until = "".join(sentences("metadata", "until")) if has_phases else ""
+    return (*rules, *sentences("metadata", "corrected", until=until))
