@@ -197,7 +197,6 @@ def _tracks(view: Snapshot, tracks: Sequence[Track], last: Commitment) -> Iterat
             yield track.name, CommittedTrack(key_sha256=recorded.key_sha256)
             continue
         plan = now.phases
-        changed = (change.index for changes in (plan.announcements, plan.extensions) for change in changes)
         yield (
             track.name,
             CommittedTrack(
@@ -205,6 +204,6 @@ def _tracks(view: Snapshot, tracks: Sequence[Track], last: Commitment) -> Iterat
                 **recorded.files,
                 rules=dict(rules_of_settings(recorded.settings or {})),
                 phases=[phase.recorded() for phase in plan.all],
-                rescheduled=sorted({index for index in changed if index > last.index}),
+                rescheduled=[change.index for change in plan.decisions if change.index > last.index],
             ),
         )

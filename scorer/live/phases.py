@@ -10,7 +10,7 @@ from typing import Any
 
 from scorer.record.events import bodies
 from scorer.record.log import iso
-from scorer.rules.phases import Phase, PhasePlace, Phases, closing, phase_rules
+from scorer.rules.phases import Extension, Phase, PhasePlace, Phases, closing, phase_rules
 from scorer.rules.split import QuerySplit, share_text
 from scorer.rules.tables import sentences
 from scorer.settings.tracks import Track
@@ -25,12 +25,12 @@ def phase_lines(phases: Phases, track: Track, now: datetime, *, has_preliminary:
     if not phases.all:
         yield f"{track.name}: no phases; entries are received at any time"
         return
-    announced = phases.announcements[0].at if phases.announcements else None
+    announced = phases.decisions[0].at if phases.decisions else None
     when = f"announced {utc_moment(announced)}" if announced else "not announced yet; `scorer run` records them"
     yield f"{track.name}: {when}"
     for phase in phases.all:
         yield f"  {phase.name}: {utc_moment(phase.start)} to {closing(phase, utc_moment)}: {_state(phases, phase, now)}"
-    for extension in phases.extensions:
+    for extension in (each for each in phases.decisions if isinstance(each, Extension)):
         recorded = f"{utc_moment(extension.at)}: " if extension.at else ""
         times = f"from {utc_moment(extension.before)} to {utc_moment(extension.end)}"
         yield f"  {recorded}{extension.phase} extended {times}: {extension.reason}"

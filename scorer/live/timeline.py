@@ -14,7 +14,7 @@ from scorer.live.errata import PublishedErratum, published_errata
 from scorer.live.now import Now, public_to_all
 from scorer.live.rules import changed_names
 from scorer.record.events import EVERY_TRACK, AmendmentBody, FileBody
-from scorer.rules.phases import Announcement, Extension, Phase, Phases, closing, with_grace
+from scorer.rules.phases import Extension, Phase, Phases, closing, with_grace
 from scorer.rules.picks import PickBody
 from scorer.rules.tables import sentences
 from scorer.rules.teams import OF_NAMES, ChangeKind, teams
@@ -99,7 +99,7 @@ def timeline(view: Snapshot, tracks: Sequence[Track]) -> Timeline:
 def _decisions(track: str, plan: Phases) -> Iterator[Happening]:
     """Announcements and extensions."""
     before: tuple[Phase, ...] = ()
-    for decision in _in_order(plan):
+    for decision in plan.decisions:
         at, index, after = decision.at, decision.index, decision.phases
         if at is not None and isinstance(decision, Extension):
             times = f"closes {exact_time(decision.end)} instead of {exact_time(decision.before)}"
@@ -115,10 +115,6 @@ def _decisions(track: str, plan: Phases) -> Iterator[Happening]:
         before = after
 
 
-def _in_order(plan: Phases) -> list[Announcement | Extension]:
-    return sorted((*plan.announcements, *plan.extensions), key=lambda decision: decision.index)
-
-
 def _described(phase: Phase) -> str:
     text = f"{phase.name}: {exact_time(phase.start)} to {closing(phase)}"
     if phase.frozen_from is not None:
@@ -130,10 +126,9 @@ def _described(phase: Phase) -> str:
 
 def _passed(track: str, plan: Phases, now: datetime) -> Iterator[Happening]:
     """The dates of phases that passed, each by the phases that were in force then."""
-    decisions = _in_order(plan)
-    versions = [decision.phases for decision in decisions] or [plan.all]
+    versions = [decision.phases for decision in plan.decisions] or [plan.all]
     # Before the first announcement was recorded, challenge.toml had its phases.
-    begins = [None, *(decision.at for decision in decisions[1:]), None]
+    begins = [None, *(decision.at for decision in plan.decisions[1:]), None]
     for phases, (begin, end) in zip(versions, itertools.pairwise(begins), strict=True):
         for phase in phases:
             for date in _dates(track, phase, past=True):

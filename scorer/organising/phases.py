@@ -28,7 +28,7 @@ def announcement(view: Snapshot, track: Track) -> Added:
     """
     recorded = Now.of(view, track).phases
     _check_steps(track)
-    if not recorded.announcements:
+    if not recorded.decisions:
         return [(track.name, "phases", _body(track.phases))] if track.phases else []
     if not track.phases and is_committed(view.events(), track.name):
         raise ChallengeError(
@@ -127,7 +127,8 @@ def extend(
     if not reason.strip():
         raise ChallengeError("the reason is blank; give one: visitors read it")
     store.record(decide)
-    return store.read(lambda view: {extended.name: Now.of(view, extended).phases.extensions[-1] for extended in tracks})
+    last = store.read(lambda view: {each.name: Now.of(view, each).phases.decisions[-1] for each in tracks})
+    return {name: decision for name, decision in last.items() if isinstance(decision, Extension)}
 
 
 def _with_former_end(track: Track, recorded: Phases, name: str, end: datetime) -> Track:

@@ -183,18 +183,14 @@ class Announcement:
 
 
 @dataclass(frozen=True, slots=True)
-class Extension:
-    """A phase that was given a later end."""
+class Extension(Announcement):
+    """A phase that was given a later end; `phases` are all phases with it."""
 
-    index: int
-    at: datetime | None
     phase: str
     before: datetime
     end: datetime
     """In UTC, as `before`."""
     reason: str
-    phases: tuple[Phase, ...]
-    """All phases with the new end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +199,8 @@ class Phases:
 
     all: tuple[Phase, ...]
     """In order of time; none for a track without phases."""
-    announcements: tuple[Announcement, ...] = ()
-    extensions: tuple[Extension, ...] = ()
+    decisions: tuple[Announcement, ...] = ()
+    """The announcements and extensions, in the order of the record; the first one is an announcement."""
     ends: Mapping[str, frozenset[datetime]] = field(default_factory=dict)
     """By name of the phase: the end that was announced, and those that extensions gave it since."""
 
@@ -299,8 +295,7 @@ DATES = ("phases", "extension")
 def folded_phases(events: Iterable[Event], announced: Sequence[Phase] = ()) -> Phases:
     """The phases of a track by its events; until the first announcement is recorded, those of challenge.toml."""
     phases = tuple(announced)
-    announcements: list[Announcement] = []
-    extensions: list[Extension] = []
+    decisions: list[Announcement] = []
     ends: dict[str, frozenset[datetime]] = {}
     for event in events:
         body = event.body
@@ -310,14 +305,14 @@ def folded_phases(events: Iterable[Event], announced: Sequence[Phase] = ()) -> P
             for phase in phases:
                 if phase.name not in ends or earlier.get(phase.name) != phase.end:
                     ends[phase.name] = frozenset({phase.end})
-            announcements.append(Announcement(event.index, event.at, phases))
+            decisions.append(Announcement(event.index, event.at, phases))
         elif isinstance(body, ExtensionBody):
             name, end = body.phase, body.end
             before = next((phase.end for phase in phases if phase.name == name), end)
             phases = tuple(replace_end(phase, end) if phase.name == name else phase for phase in phases)
-            extensions.append(Extension(event.index, event.at, name, before, end, body.reason, phases))
+            decisions.append(Extension(event.index, event.at, phases, name, before, end, body.reason))
             ends[name] = ends.get(name, frozenset()) | {end}
-    return Phases(phases, tuple(announcements), tuple(extensions), ends)
+    return Phases(phases, tuple(decisions), ends)
 
 
 def replace_end(phase: Phase, end: datetime) -> Phase:

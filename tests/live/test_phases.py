@@ -12,7 +12,7 @@ from scorer.board.board import rules
 from scorer.errors import ChallengeError
 from scorer.organising.phases import extend
 from scorer.organising.picks import amend
-from scorer.rules.phases import Phase, Phases, check_order, duration_text
+from scorer.rules.phases import Extension, Phase, Phases, check_order, duration_text
 from scorer.settings.loading import read_challenge
 from tests.commands import Terminal
 from tests.databases import record_teams
@@ -621,7 +621,7 @@ def test_phases_are_announced_once(tmp_path: Path) -> None:
         live.run(now)
 
     assert live.kinds().count("phases") == 1
-    (announcement,) = live.entries().quota.phases.announcements
+    (announcement,) = live.entries().quota.phases.decisions
     assert (announcement.at, [each.name for each in announcement.phases]) == (ANNOUNCED, ["one", "two"])
 
 
@@ -635,7 +635,7 @@ def test_a_phase_may_change_before_it_starts(tmp_path: Path) -> None:
     live.run(START + 2 * DAY)
 
     plan = live.entries().quota.phases
-    assert [len(each.phases) for each in plan.announcements] == [2, 2, 1]
+    assert [len(each.phases) for each in plan.decisions] == [2, 2, 1]
     assert plan.all == (made(start=START + DAY, grace="1h"),)
 
 
@@ -729,11 +729,15 @@ def test_an_extension_is_recorded_with_its_history(tmp_path: Path) -> None:
     live.run(END + 2 * DAY)
 
     plan = live.board().phases
-    assert [(each.at, each.phase, each.before, each.end, each.reason) for each in plan.extensions] == [
+    assert [
+        (each.at, each.phase, each.before, each.end, each.reason)
+        for each in plan.decisions
+        if isinstance(each, Extension)
+    ] == [
         (END - HOUR, "one", END, END + HOUR, "the server was down"),
         (END, "one", END + HOUR, END + DAY, "again"),
     ]
-    assert plan.announcements[0].phases == (made(), made("two", SECOND_START, SECOND_END))
+    assert plan.decisions[0].phases == (made(), made("two", SECOND_START, SECOND_END))
     assert live.states() == {"a/1.txt": "scored", "b/1.txt": "late"}
 
 
