@@ -264,10 +264,10 @@ def doctor(
     with open_store(challenge, checked=False) as (settings, _, store):
         for line in repair_store(store) if repair else []:
             print_result(f"{'repair':7}  {line}")
-        for check in examine(settings, store):
-            print_result(f"{'problem' if check.problems else 'ok':7}  {check.name}")
-            problems += len(check.problems)
-            print_message(*check.problems)
+        for name, found in examine(settings, store):
+            print_result(f"{'problem' if found else 'ok':7}  {name}")
+            problems += len(found)
+            print_message(*found)
     return 1 if problems else 0
 
 

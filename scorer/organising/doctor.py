@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import zip_longest
@@ -38,17 +37,10 @@ from scorer.verification.log import break_of, disorder, events_between, gap, rea
 from scorer.wording import counted, iso_time, printable_name, utc_moment
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One check and the problems that it found."""
-
-    name: str
-    problems: tuple[str, ...]
-    """What was found and what to do, a sentence each."""
-
-
-def examine(challenge: Challenge, store: Store) -> Iterator[Check]:
-    """Check the database of a challenge: each check as soon as it is done."""
+def examine(challenge: Challenge, store: Store) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Check the database of a challenge. Yields the name of each check as soon as it is done, and the problems that it
+    found: what was found and what to do, a sentence each.
+    """
     yield _check(f"schema: version {SCHEMA_VERSION}", ())
     yield _check("integrity: the file of the database is whole", file_problems(store.database))
     yield _check("record: the events are complete and as they were recorded", record_problems(store))
@@ -72,12 +64,12 @@ def repair_store(store: Store) -> list[str]:
     return lines if deleted else [*lines, "found no damaged row that can be derived again"]
 
 
-def _check(name: str, problems: Iterable[str]) -> Check:
+def _check(name: str, problems: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     """The check with its problems; an error that it raises is one."""
     try:
-        return Check(name, tuple(problems))
+        return name, tuple(problems)
     except ScorerError as error:
-        return Check(name, (str(error),))
+        return name, (str(error),)
 
 
 def _solution_problems(challenge: Challenge, store: Store) -> Iterator[str]:

@@ -513,7 +513,7 @@ class TestPicks:
 def doctor(challenge: Served) -> str:
     """What `scorer doctor` says about the files of the challenge."""
     return " ".join(
-        problem for check in examine(challenge.live.challenge, challenge.store) for problem in check.problems
+        problem for _, problems in examine(challenge.live.challenge, challenge.store) for problem in problems
     )
 
 

@@ -263,7 +263,7 @@ def test_doctor_checks_kept_bytes(tmp_path: Path) -> None:
     vanish(live)
 
     def problems(challenge: object, store: object) -> list[str]:
-        return [each for check in examine(challenge, store) for each in check.problems]  # type: ignore[arg-type]
+        return [each for _, found in examine(challenge, store) for each in found]  # type: ignore[arg-type]
 
     assert live.do(day(24), problems) == []
     path = kept(live).path(sha256(OTHER))
