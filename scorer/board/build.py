@@ -435,7 +435,8 @@ def with_slices(board: Board, now: Now, cache: Cache) -> tuple[Board, str]:
     except SolutionError as error:
         return board, f"{track.name}: no boards of slices: {error}"
     places = [place for place, row in enumerate(board.rows) if board.shown_scores(row.entry)[0] is not None]
-    if not track.shows_slices or not places:
+    are_shown = track.shows_final or (track.slices_public == "now" and track.shows == "score")
+    if not are_shown or not places:
         return board, ""
     rows = tuple(board.rows[place] for place in places)
     scored = ScoredRows(board, rows, now.view, basis, now.view.flags(basis))

@@ -97,19 +97,13 @@ def _time(text: Any) -> datetime:
     return time
 
 
-def _end_time(text: Any) -> datetime:
-    need(isinstance(text, str))
-    need_time(text)
-    return time_of(text)
-
-
 HexDigest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 RecordedTime = Annotated[datetime, BeforeValidator(_time)]
 
 OptionalTime = Annotated[datetime | None, BeforeValidator(_time)]
 """None only where the key is missing."""
 
-EndTime = Annotated[datetime, BeforeValidator(_end_time)]
+EndTime = Annotated[RecordedTime, checked_by(lambda time: need_time(iso(time)))]
 WholeNumber = Annotated[int, Field(strict=True, ge=0)]
 Flag = Annotated[bool, Field(strict=True)]
 

@@ -156,8 +156,6 @@ class IssuedTokenBody(TokenBody, plain=("use", "expires")):
 PREFIXES: Mapping[Use, str] = {"token": "scorer_", "invitation": "invite_"}
 """Begin the texts, so that a search for secrets finds them."""
 
-_RANDOM_BYTES = 32
-
 _SHOWN = 12
 """So many digits of the SHA-256 name a token in lists and commands."""
 
@@ -194,7 +192,7 @@ class Token:
 
 def new_text(use: Use) -> str:
     """The text of a new token, which nobody can guess."""
-    return PREFIXES[use] + secrets.token_urlsafe(_RANDOM_BYTES)
+    return PREFIXES[use] + secrets.token_urlsafe(32)
 
 
 def token_digest(text: str) -> str:

@@ -68,9 +68,6 @@ LIGHT = ("#fdfcf8", "#f4f1e8", "#e8eff6")
 DARK = ("#171613", "#22201c", "#1d2930")
 """The backgrounds of text in the shipped style sheet, in both colour schemes: the paper, raised parts, marked rows."""
 
-Channels = tuple[float, float, float]
-"""Red, green and blue, each from 0 to 1."""
-
 DARK_CONTRAST = 7.0
 """Of an accent that is made lighter for dark pages."""
 
@@ -153,7 +150,10 @@ class Branding(SettingsTable):
         """The accents of light and of dark pages, lighter unless it is set; None for those of the style sheet."""
         if not self.accent:
             return None
-        return self.accent, self.accent_dark or lightened(self.accent, DARK, DARK_CONTRAST)
+        # As little white as gives it this contrast with each dark background.
+        shades = (_mixed(self.accent, "#ffffff", percent) for percent in range(101))
+        lighter = next(shade for shade in shades if least_contrast(shade, DARK)[0] >= DARK_CONTRAST)
+        return self.accent, self.accent_dark or lighter
 
 
 NO_BRANDING = Branding.model_validate({})
@@ -182,12 +182,6 @@ def least_contrast(colour: str, backgrounds: Iterable[str]) -> tuple[float, str]
     return min((contrast(colour, background), background) for background in backgrounds)
 
 
-def lightened(colour: str, backgrounds: Sequence[str], least: float) -> str:
-    """The colour mixed with as little white as gives it at least this contrast with each dark background."""
-    shades = (_mixed(colour, "#ffffff", percent) for percent in range(101))
-    return next(shade for shade in shades if least_contrast(shade, backgrounds)[0] >= least)
-
-
 def softened(colour: str, paper: str, least: float) -> str:
     """The colour mixed with as much of the paper as leaves it at least this contrast with the paper."""
     shades = (_mixed(colour, paper, percent) for percent in range(100, 0, -1))
@@ -199,9 +193,9 @@ def _mixed(colour: str, other: str, percent: int) -> str:
     return "#" + "".join(f"{round(255 * (one + (another - one) * percent / 100)):02x}" for one, another in parts)
 
 
-def _channels(colour: str) -> Channels:
-    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    return red, green, blue
+def _channels(colour: str) -> list[float]:
+    """Red, green and blue, each from 0 to 1."""
+    return [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
 
 
 def _luminance(colour: str) -> float:
@@ -214,9 +208,6 @@ def _luminance(colour: str) -> float:
 
 FILE = "challenge.toml"
 """The name of the file that makes a folder a challenge."""
-
-BY_FINAL_SCORES = ("best_final", "best-final", "final")
-"""Names that other platforms have for a rule which scorer refuses: the entry with the best final score counts."""
 
 
 def _cutoffs_wrong(cutoffs: Sequence[int], known: Mapping[str, Any]) -> object:
@@ -266,7 +257,7 @@ def _phases_wrong(phases: tuple[Phase, ...], known: Mapping[str, Any]) -> object
 
 
 def _entry_wrong(entry: object) -> object:
-    if entry in BY_FINAL_SCORES:
+    if entry in ("best_final", "best-final", "final"):  # what other platforms call it
         raise ValueError(
             "chooses by the final queries: that favours teams with many entries, and the final scores would be "
             "optimistic"
@@ -275,10 +266,6 @@ def _entry_wrong(entry: object) -> object:
 
 
 _FILE_NAMES = re.compile(r"[^{}/]*(\{team\}([^{}/]+\{run\})?|\{run\}([^{}/]+\{team\})?)[^{}/]*")
-
-
-_PICKS = 2
-"""How many entries a team picks, where challenge.toml says nothing else."""
 
 
 class Track(SettingsTable):
@@ -371,7 +358,7 @@ class Track(SettingsTable):
     entry: Annotated[options.CountingEntry, BeforeValidator(_entry_wrong)] = Field(
         "best", description=options.COUNTING_ENTRY.allowed
     )
-    picks: int = Field(_PICKS, ge=1, description='a whole number from 1, with entry = "picks"')
+    picks: int = Field(2, ge=1, description='a whole number from 1, with entry = "picks"')
     rows: options.Rows = Field("team", description=options.ROWS.allowed)
     rows_per_team: int | None = Field(None, ge=1, description='a whole number from 1, with rows = "entry"')
     stage: options.Stage | None = Field(None, description=options.STAGE.allowed)
@@ -507,11 +494,6 @@ class Track(SettingsTable):
     def shown_metadata(self) -> tuple[MetadataField, ...]:
         """The fields of metadata that the table [visibility] does not hide."""
         return () if "metadata" in self.hidden else self.metadata
-
-    @property
-    def shows_slices(self) -> bool:
-        """Whether the site has the boards of slices."""
-        return self.shows_final or (self.slices_public == "now" and self.shows == "score")
 
     @property
     def shows_ids(self) -> bool:

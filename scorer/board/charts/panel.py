@@ -173,7 +173,6 @@ WIDTHS = {
 """Widths of characters as shares of the size, in the widest of the usual sans-serif fonts; others have `USUAL`."""
 
 USUAL = 0.64
-_WIDE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +190,8 @@ class Label:
 
 def text_width(text: str, size: float = SIZE) -> float:
     """Return the width of a text in pixels, roughly: the font is the reader's."""
-    return size * sum(_width(char) for char in text)
-
-
-def _width(char: str) -> float:
-    if combining(char):
-        return 0.0
-    return _WIDE if east_asian_width(char) in "WF" else WIDTHS.get(char, USUAL)
+    shown = (char for char in text if not combining(char))
+    return size * sum(1.0 if east_asian_width(char) in "WF" else WIDTHS.get(char, USUAL) for char in shown)
 
 
 def fitted(name: str, width: float, size: float = SIZE, note: str = "", *, halo: bool = False) -> Label:

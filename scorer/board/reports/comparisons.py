@@ -158,8 +158,7 @@ def finding(comparison: Comparison, pair: Pair) -> str:
     """Return what the comparison of a pair shows, in a sentence."""
     first, second = name(pair.first), name(pair.second)
     means = comparison.means
-    p = "undefined" if math.isnan(pair.adjusted) else p_value(pair.adjusted)
-    adjusted = "adjusted p" if len(comparison.pairs) > 1 else "p"
+    p, adjusted = p_value(pair.adjusted), "adjusted p" if len(comparison.pairs) > 1 else "p"
     if means[pair.first] == means[pair.second]:
         return f"{first} and {second} have the same mean ({adjusted} {p})."
     if pair.is_significant:
