@@ -260,8 +260,7 @@ def _first_relevant(matched: Matched, k: int | None, rel: Threshold) -> RankValu
     """
     hits = matched.found.relevant(rel).top(k)
     if hits.tied is None:
-        first = hits.position_in_query() == 1
-        return RankValues(hits.query[first], hits.rank[first], first[first].astype(np.float64))
+        return RankValues(hits.query, hits.rank, (hits.position_in_query() == 1).astype(np.float64))
     groups = TieGroups.of(hits, hits.tied)
     groups = groups.where(groups.earlier == 0)
     group, rank = matched.group_ranks(groups, k)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 
@@ -133,7 +133,20 @@ def discounted_sum(
 
 def discounts(rank: Ints, discount: Discount = "log2") -> Floats:
     """The factor of the gain at each `rank`, an array of the same shape."""
-    return 1 / np.log2(rank + 1 if discount == "log2" else np.maximum(rank, 2))
+    try:
+        return _FIRST_DISCOUNTS[discount][rank]
+    except IndexError:
+        return _discounts(rank, discount)
+
+
+def _discounts(rank: Ints, discount: Discount) -> Floats:
+    return 1 / np.log2(np.maximum(rank + 1 if discount == "log2" else rank, 2))
+
+
+_FIRST_DISCOUNTS: Mapping[Discount, Floats] = {
+    discount: _discounts(np.arange(1 << 10), discount) for discount in get_args(Discount)
+}
+"""Those of the first ranks, from 0: reading them takes a fourth of the time of computing them."""
 
 
 def _discount_sums(matched: Matched, k: int | None, discount: Discount) -> Floats:
@@ -162,6 +175,7 @@ def above_threshold(gains: Gains, rel: Threshold) -> Gains:
     return gains if rel == "positive" else lambda hits: np.where(hits.grade >= rel, gains(hits), 0)
 
 
+@once
 def share_of_best(matched: Matched, gain: Gain) -> Gains:
     """Return gains divided by that of the query's best item, so that no grade can exceed the floating-point numbers.
 

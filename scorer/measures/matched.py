@@ -184,7 +184,7 @@ class JudgedItems:
 
     def where(self, selected: Bools | Ints) -> JudgedItems:
         """Return the entries that the mask `selected` has, or those whose indexes it lists, in that order."""
-        if selected.dtype == np.bool_:
+        if selected.dtype.kind == "b":
             (selected,) = selected.nonzero()
             if selected.size == len(self):
                 return self
@@ -279,8 +279,11 @@ def once(
 
     @wraps(function)
     def kept(matched: Matched, /, *settings: _Settings.args, **named: _Settings.kwargs) -> Computed:
-        key = (function.__qualname__, matched.retrieved.size, settings, *named.items())
-        return matched.ideal.cached(key, lambda: function(matched, *settings, **named))
+        key, known = (function, matched.retrieved.size, settings, *named.items()), matched.ideal.cache
+        if key not in known:
+            known[key] = function(matched, *settings, **named)
+        result: Computed = known[key]
+        return result
 
     return kept
 
@@ -307,7 +310,7 @@ class Matched:
         """The number of queries of the solution."""
         return self.retrieved.size
 
-    def total(self, hits: JudgedItems | RankValues, weights: Floats | None = None) -> Floats:
+    def total(self, hits: JudgedItems | RankValues, weights: Floats | Bools | None = None) -> Floats:
         """[query]: the sum of the weights, [entry], or the number of the entries without weights; 0 without entries."""
         return np.asarray(np.bincount(hits.query, weights, self.retrieved.size), dtype=np.float64)
 
@@ -335,8 +338,7 @@ class Matched:
         if hits.tied is None:
             if k is None:
                 return self.total(hits)
-            last = k[hits.query] if isinstance(k, np.ndarray) else k
-            return np.bincount(hits.query[hits.rank <= last], minlength=self.retrieved.size).astype(np.float64)
+            return self.total(hits, hits.rank <= (k[hits.query] if isinstance(k, np.ndarray) else k))
         ends = self.retrieved if k is None else np.minimum(self.retrieved, k)
         inside = np.clip(ends[hits.query] - hits.tied.before, 0, hits.tied.size)
         return self.total(hits, inside / hits.tied.size)
