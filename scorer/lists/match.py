@@ -162,7 +162,7 @@ def _match_whole(lists: RankedDicts, ties: Ties, tie_bounds: bool) -> tuple[Matc
     queries, items, judged = lists.solution.flagged.size, lists.run_score.size, lists.entry.size
     if not (lists.are_all and judged and judged * FEW_OF_ITEMS >= items):
         return None
-    answered, found = np.ones(queries, dtype=bool), lists.find(ties, with_groups=tie_bounds)
+    found, answered = lists.find(ties, with_groups=tie_bounds), lists.length.astype(np.bool_)
     matched = _matched(found, lists.solution.ideal, lists.length, answered, ties, tie_bounds, None)
     return matched, Counts(queries, queries, 0, items, 0, 0, judged, False)
 
@@ -170,13 +170,11 @@ def _match_whole(lists: RankedDicts, ties: Ties, tie_bounds: bool) -> tuple[Matc
 def _matched(
     found: FoundItems, ideal: JudgedItems, retrieved: Ints, answered: Bools, ties: Ties, bounds: bool, top: int | None
 ) -> Matched:
-    def matched_by(rule: Ties, extremes: tuple[Matched, Matched] | None = None) -> Matched:
-        judged_items = _judged_items(found, ideal, rule)
-        judged_items = judged_items.top(top) if rule in ("best", "worst") else judged_items
-        return Matched(judged_items, ideal, retrieved, answered, extremes)
-
-    has_ties = bounds and found.tied is not None and bool((found.tied.with_copies[0] > 1).any())
-    return matched_by(ties, (matched_by("worst"), matched_by("best")) if has_ties else None)
+    own, extremes = _judged_items(found, ideal, ties, top), None
+    if bounds and found.tied is not None and (found.tied.with_copies[0] > 1).any():
+        worst, best = (_judged_items(found, ideal, rule, top) for rule in ("worst", "best"))
+        extremes = Matched(worst, ideal, retrieved, answered), Matched(best, ideal, retrieved, answered)
+    return Matched(own, ideal, retrieved, answered, extremes)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -289,11 +287,11 @@ def _note_unknown(names: Sequence[str], line: Ints, notes: Findings) -> None:
     notes.note_each(line, "unknown-query", lambda at: {"query": names[at]})
 
 
-def _judged_items(found: FoundItems, ideal: JudgedItems, ties: Ties) -> JudgedItems:
-    """The found items sorted by query, then by rank; the rule for ties decides the ranks."""
+def _judged_items(found: FoundItems, ideal: JudgedItems, ties: Ties, top: int | None) -> JudgedItems:
+    """The found items sorted by query, then by rank; the rule for ties decides the ranks, of which `top` count."""
     tied, rank = found.tied, found.rank
     if ties not in BY_GRADE or tied is None:
-        order = (found.query * (rank.max(initial=0) + 1) + rank).argsort()  # no two items have the same rank
+        order = (found.query * _MOST_RANKS + rank).argsort()  # no two items have the same rank
         tied = None
     elif ties == "expected":
         # Sorting by grade within a group makes every digit of a sum independent of ids and lines.
@@ -305,7 +303,12 @@ def _judged_items(found: FoundItems, ideal: JudgedItems, ties: Ties) -> JudgedIt
         order = np.lexsort((rank, found.query))
     entry = found.entry[order]
     known = None if ideal.subtopics is None else entry
-    return JudgedItems(found.query[order], rank[order], ideal.grade[entry], ideal.tie_rank[entry], tied, known)
+    items = JudgedItems(found.query[order], rank[order], ideal.grade[entry], ideal.tie_rank[entry], tied, known)
+    return items.top(top) if ties in ("best", "worst") else items
+
+
+_MOST_RANKS = np.array(1 << 32)
+"""More than any list has."""
 
 
 def _rank_by_grade(query: Ints, grade: Floats, tied: Tied, ties: Ties) -> Ints:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, compress, repeat
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -171,7 +170,9 @@ def within(rank: Ints, tied: Tied | None, list_length: int) -> Bools:
     return np.asarray((rank if tied is None else tied.before + 1) <= list_length)
 
 
-def _concatenated(parts: Sequence[Ints]) -> Ints:
+def _concatenated(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    if len(parts) == 1:
+        return parts[0]
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
 
 
@@ -258,6 +259,9 @@ class Order:
             notes.note(0, EQUAL_SCORES, count=self.tied, items=self.items, share=self.tied / self.items)
         return are_many
 
+
+ONE = np.ones((), dtype=np.int64)
+"""An array, with which numpy computes in half of the time of a number."""
 
 BY_GRADE: tuple[Ties, ...] = ("expected", "best", "worst")
 """The rules for ties that need the tie groups, but neither the ids nor the lines of the items."""
@@ -437,6 +441,14 @@ CHEAPER = 4
 """A judged item is looked up in a list in about a quarter of the time of the reverse: judged items are adjacent in
 memory."""
 
+AT_ONCE = 1000
+"""About how many items are read at once: all of them fit into the processor's cache."""
+
+
+def _looked_up(getters: Iterable[Callable[..., Any]], ids: Iterable[Iterable[Any]], default: float) -> NDArray[Any]:
+    """Return the value that each getter has for each of its ids, one after the other, or the default."""
+    return np.fromiter(chain.from_iterable(map(map, getters, ids, repeat(repeat(default)))), type(default))
+
 
 @dataclass(slots=True, eq=False, repr=False)
 class RankedDicts:
@@ -454,15 +466,15 @@ class RankedDicts:
     """[list]: the number of its items."""
     run_score: Floats
     """[item]: in the order of the dicts."""
-    place: Ints
-    """[found item]: the index of its list; ascending."""
     entry: Ints
-    """[found item]: the index in the solution's `ideal` of the first item of its query with the same grade.
+    """[found item]: the index in the solution's `ideal` of the first item of its query with the same grade; by list.
 
     Such items are the same, but for their ids.
     """
     found_score: Floats
     """[found item]: its run score."""
+    are_sought: bool
+    """Whether the found items of each list are in the order of the solution's judged items, not in that of the list."""
 
     @classmethod
     def of(cls, source: object, solution: Solution) -> RankedDicts | None:
@@ -471,53 +483,42 @@ class RankedDicts:
         None for everything that the general reader has to convert or to report: lists without run scores, ids that are
         not plain text, run scores that are not finite numbers, and solutions with subtopics or items that are not.
         """
-        if (whole := plain_dicts(source)) is None or solution.ideal.subtopics is not None:
+        if solution.ideal.subtopics is not None or (whole := plain_dicts(source)) is None:
             return None
         if not solution.has_plain_items:
             return None
-        names, lists = whole
-        lookup = solution.lookup
-        number = [lookup.number.get(name, UNKNOWN) for name in names]
-        run_scores: list[Floats] = []
-        found_score, entry, sizes = array("d"), array("q"), []
-        # Each dict is read once, while the processor's cache holds it.
-        for listed, query in zip(lists, number, strict=True):
-            if (numbers := plain_numbers(listed)) is None:
+        (names, lists), lookup = whole, solution.lookup
+        number, lengths = [lookup.number.get(name, UNKNOWN) for name in names], [*map(len, lists)]
+        judged = [{} if query == UNKNOWN else lookup.grades[query] for query in number]
+        are_sought = sum(map(len, judged)) < CHEAPER * sum(lengths)
+        run_scores, entries, found_scores = [], [], []
+        step = 1 + AT_ONCE * len(lists) // (1 + sum(lengths))
+        for part in (slice(first, first + step) for first in range(0, len(lists), step)):
+            if (scores := plain_numbers(lists[part])) is None:
                 return None
-            run_scores.append(numbers)
-            if query == UNKNOWN:
-                sizes.append(0)
-                continue
-            before, judged, first = len(entry), lookup.grades[query], lookup.first[query]
             # Each id is looked up once: most of the time is that of reading ids from memory.
-            if len(judged) < CHEAPER * len(listed):
-                own = np.fromiter(map(listed.get, judged, repeat(math.nan)), dtype=np.float64, count=len(judged))
-                is_judged = ~np.isnan(own)
-                found_score.frombytes(own[is_judged].tobytes())
-                if query not in lookup.entries:
-                    entries = map(first.__getitem__, judged.values())
-                    lookup.entries[query] = np.fromiter(entries, dtype=np.int64, count=len(judged))
-                entry.frombytes(lookup.entries[query][is_judged].tobytes())
+            if are_sought:
+                own = _looked_up([listed.get for listed in lists[part]], judged[part], math.nan)
+                entry = _concatenated([lookup.entries_of(query) for query in number[part] if query != UNKNOWN])
+                is_found = own == own  # NaN is not
             else:
-                grades: list[Any] = [*map(judged.get, listed)]
-                is_found = [grade is not None for grade in grades]
-                found_score.fromlist([*compress(listed.values(), is_found)])
-                entry.fromlist([*map(first.__getitem__, compress(grades, is_found))])
-            sizes.append(len(entry) - before)
-        scores = run_scores[0] if len(run_scores) == 1 else np.concatenate(run_scores)
-        if not np.isfinite(scores).all():
-            return None
+                grades = map(map, [each.get for each in judged[part]], lists[part])
+                own, entry = scores, _looked_up([lookup.first[query].get for query in number[part]], grades, UNKNOWN)
+                is_found = entry != UNKNOWN
+            run_scores.append(scores)
+            entries.append(entry[is_found])
+            found_scores.append(own[is_found])
         return cls(
-            solution=solution,
-            queries=names,
-            number=np.array(number),
-            are_all=number == [*range(solution.flagged.size)] and all(lists),
-            lists=lists,
-            length=np.array([*map(len, lists)]),
-            run_score=scores,
-            place=np.arange(len(lists)).repeat(sizes),
-            entry=np.asarray(entry),
-            found_score=np.asarray(found_score),
+            solution,
+            names,
+            np.array(number),
+            number == [*range(solution.flagged.size)] and all(lengths),
+            lists,
+            np.array(lengths),
+            _concatenated(run_scores),
+            _concatenated(entries),
+            _concatenated(found_scores),
+            are_sought,
         )
 
     @property
@@ -550,34 +551,40 @@ class RankedDicts:
 
     def find(self, ties: Ties, *, with_groups: bool) -> FoundItems:
         """Find the solution's items in the lists; the parameters and the result are those of `find`."""
-        tied = self._tie_groups()
-        rank = tied.before + 1
+        query = place = self.solution.ideal.query[self.entry]
+        if not self.are_all:
+            by_number = self.number.argsort()
+            place = by_number[self.number.searchsorted(query, sorter=by_number)]
+        tied = self._tie_groups(place)
+        rank = tied.before + ONE
         if ties in BY_GRADE:
-            return FoundItems(self.number[self.place], rank, self.entry, tied)
-        (in_group,) = (tied.size > 1).nonzero()
-        if in_group.size:
-            rank[in_group] += self._earlier_in_group(in_group, tied, ties)
-        return FoundItems(self.number[self.place], rank, self.entry, tied if with_groups and in_group.size else None)
+            return FoundItems(query, rank, self.entry, tied)
+        (in_group,) = (tied.size > ONE).nonzero()
+        if not in_group.size:
+            return FoundItems(query, rank, self.entry)
+        rank[in_group] += self._earlier_in_group(place, in_group, tied, ties)
+        return FoundItems(query, rank, self.entry, tied if with_groups else None)
 
     @property
     def _start(self) -> Ints:
         return np.cumsum(self.length) - self.length
 
-    def _tie_groups(self) -> Tied:
+    def _tie_groups(self, place: Ints) -> Tied:
         cost, wanted = self._rising_cost(), -self.found_score
         if self.length.size == 1:
             before = cost.searchsorted(wanted)
             return Tied(before, cost.searchsorted(wanted, "right") - before)
         start = self._start
-        begin = _first_at(cost, wanted, start[self.place], self.length[self.place])
+        begin = _first_at(cost, wanted, start[place], self.length[place])
         # Whether an item is the last one of its tie group.
         last = np.append(cost[1:] != cost[:-1], True)
         last[start + self.length - 1] = True
         in_group = np.flatnonzero(~last[begin])
-        lasts = np.flatnonzero(last)
         size = np.ones_like(begin)
-        size[in_group] += lasts[np.searchsorted(lasts, begin[in_group])] - begin[in_group]
-        return Tied(begin - start[self.place], size)
+        if in_group.size:
+            lasts = np.flatnonzero(last)
+            size[in_group] += lasts[np.searchsorted(lasts, begin[in_group])] - begin[in_group]
+        return Tied(begin - start[place], size)
 
     def _rising_cost(self) -> Floats:
         """[item]: the negative run scores, ascending in each list."""
@@ -593,18 +600,18 @@ class RankedDicts:
                 cost[start[unsorted] : end[unsorted]].sort()
         return cost
 
-    def _earlier_in_group(self, which: Ints, tied: Tied, ties: Ties) -> Ints:
-        """[item of `which`]: the number of items of its tie group before it."""
+    def _earlier_in_group(self, place: Ints, which: Ints, tied: Tied, ties: Ties) -> Ints:
+        """[item of `which`]: the number of items of its tie group before it; `place` is [found item]: its list."""
         earlier = []
         start, current = self._start.tolist(), -1
         groups: dict[int, dict[str, int]] = {}
-        columns = (column[which].tolist() for column in (self.place, tied.before, tied.size))
+        columns = (column[which].tolist() for column in (place, tied.before, tied.size))
         for nth_found, of, before, size in zip(which.tolist(), *columns, strict=True):
             if of != current:
                 current, groups, ids = of, {}, [*self.lists[of]]
                 listed, judged = self.lists[of], self.solution.lookup.grades[self.number[of]]
-                is_shorter, first_found = len(judged) < CHEAPER * len(ids), int(self.place.searchsorted(of))
-                found_ids = [name for name in (judged if is_shorter else listed) if name in judged and name in listed]
+                found_ids = [name for name in (judged if self.are_sought else listed) if name in judged and name in listed]
+                first_found = int(place.searchsorted(of))
                 falling = np.argsort(-self.run_score[start[of] : start[of] + len(ids)], kind="stable")
             if before not in groups:
                 members = [ids[nth] for nth in falling[before : before + size].tolist()]

@@ -101,7 +101,7 @@ class Lookup:
     first: Sequence[dict[float, int]]
     """[query]: the index in `ideal` of its first item with each grade."""
     entries: dict[int, Ints] = field(default_factory=dict)
-    """[query][item of `grades`]: the same index, of its grade; kept for queries once they are sought."""
+    """[query]: see `entries_of`."""
 
     @classmethod
     def of(cls, queries: Sequence[str], grades: Sequence[dict[str, float]], ideal: JudgedItems) -> Lookup:
@@ -113,6 +113,13 @@ class Lookup:
         ):
             first[query][grade] = at
         return cls(dict(zip(queries, range(len(queries)), strict=True)), grades, first)
+
+    def entries_of(self, query: int) -> Ints:
+        """[item of `grades`]: the index in `ideal` of the first item of the query with the same grade."""
+        if query not in self.entries:
+            entries = map(self.first[query].__getitem__, self.grades[query].values())
+            self.entries[query] = np.fromiter(entries, np.int64, len(self.grades[query]))
+        return self.entries[query]
 
     def ids(self) -> Ids:
         code, items = coded([texts(chain.from_iterable(self.grades))])
@@ -147,11 +154,11 @@ def graded_dicts(source: object, *, copied: bool) -> dict[str, Any] | None:
     names, lists = whole
     columns: list[Floats] = []
     for listed in lists:
-        if (numbers := plain_numbers(listed)) is None:
+        if (numbers := plain_numbers([listed])) is None:
             return None
         columns.append(-numbers)
     falling, length = -np.concatenate([*map(np.sort, columns)]), np.array([*map(len, lists)])
-    if not np.isfinite(falling).all() or not (falling > 0).any():
+    if not (falling > 0).any():
         return None
     ideal = JudgedItems.ideal(np.repeat(np.arange(length.size), length), falling)
     grades: Sequence[dict[str, float]] = [*map(dict, lists)] if copied else lists
@@ -174,25 +181,27 @@ def plain_dicts(source: object) -> tuple[tuple[str, ...], tuple[dict[Any, Any], 
     return (names, lists) if {*map(type, lists)} == {dict} and is_plain(names) else None
 
 
-def plain_numbers(listed: dict[Any, Any]) -> Floats | None:
-    """Return the values of a dict; None if one is no number, or an id is not plain."""
-    values = listed.values()
+def plain_numbers(lists: Sequence[dict[Any, Any]]) -> Floats | None:
+    """Return the values of dicts; None if one is no finite number, or an id is not plain."""
+    ids: Collection[Any] = lists[0]
+    values: Collection[Any] = lists[0].values()
+    if len(lists) > 1:
+        ids, values = [*chain.from_iterable(lists)], [*chain.from_iterable(map(dict.values, lists))]
     kinds = [*map(type, values)]
-    are_alike = bool(kinds) and kinds[0] in _NUMBERS and kinds.count(kinds[0]) == len(kinds)
-    if not is_plain(listed) or not (are_alike or _NUMBERS.issuperset(kinds)):
+    if not is_plain(ids) or not (kinds.count(float) == len(kinds) or _NUMBERS.issuperset(kinds)):
         return None
     try:
-        return np.fromiter(values, dtype=np.float64, count=len(values))
+        numbers = np.fromiter(values, np.float64, len(values))
     except OverflowError:
         return None
+    return numbers if np.count_nonzero(np.isfinite(numbers)) == numbers.size else None
 
 
 def is_plain(ids: Collection[Any]) -> bool:
     """Whether all ids are of type str, and as `plain_spelling` returns them: of others, it compares the spelling."""
     if [*map(type, ids)].count(str) < len(ids):
         return False
-    text = "".join(ids)
-    return text.isascii() or (text.isprintable() and is_normalized("NFC", text))
+    return (text := "".join(ids)).isascii() or (text.isprintable() and is_normalized("NFC", text))
 
 
 class Iterations(NamedTuple):

@@ -170,20 +170,25 @@ def best_grades(matched: Matched) -> Floats:
     return matched.total(best, best.grade)
 
 
+@once
+def _best_or_one(matched: Matched) -> Floats:
+    """As `best_grades`, but 1 for a query whose gains are all 0."""
+    best = best_grades(matched)
+    return np.where(best == 0, 1, best)
+
+
 def above_threshold(gains: Gains, rel: Threshold) -> Gains:
     """Return gains that are 0 for items below the threshold."""
     return gains if rel == "positive" else lambda hits: np.where(hits.grade >= rel, gains(hits), 0)
 
 
-@once
 def share_of_best(matched: Matched, gain: Gain) -> Gains:
     """Return gains divided by that of the query's best item, so that no grade can exceed the floating-point numbers.
 
     The divisor cancels in nDCG. For gain=exp, with best grade b, (2^g - 1) / (2^b - 1) is computed as 2^(g - b) (1 -
     2^-g) / (1 - 2^-b).
     """
-    best = best_grades(matched)
-    best = np.where(best == 0, 1, best)  # all gains of these queries are 0
+    best = _best_or_one(matched)
 
     def linear(hits: JudgedItems) -> Floats:
         return np.maximum(hits.grade, 0) / best[hits.query]

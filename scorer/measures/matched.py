@@ -277,9 +277,11 @@ def once(
 ) -> Callable[Concatenate[Matched, _Settings], Computed]:
     """Decorate a function of the solution of a `Matched`: it is computed only once for the same settings."""
 
+    name = function.__qualname__
+
     @wraps(function)
     def kept(matched: Matched, /, *settings: _Settings.args, **named: _Settings.kwargs) -> Computed:
-        key, known = (function, matched.retrieved.size, settings, *named.items()), matched.ideal.cache
+        key, known = (name, matched.retrieved.size, settings, *named.items()), matched.ideal.cache
         if key not in known:
             known[key] = function(matched, *settings, **named)
         result: Computed = known[key]
