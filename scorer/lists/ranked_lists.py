@@ -500,7 +500,7 @@ class RankedDicts:
             if are_sought:
                 own = _looked_up([listed.get for listed in lists[part]], judged[part], math.nan)
                 entry = _concatenated([lookup.entries_of(query) for query in number[part] if query != UNKNOWN])
-                is_found = own == own  # NaN is not
+                is_found = np.isfinite(own)
             else:
                 grades = map(map, [each.get for each in judged[part]], lists[part])
                 own, entry = scores, _looked_up([lookup.first[query].get for query in number[part]], grades, UNKNOWN)
@@ -610,7 +610,9 @@ class RankedDicts:
             if of != current:
                 current, groups, ids = of, {}, [*self.lists[of]]
                 listed, judged = self.lists[of], self.solution.lookup.grades[self.number[of]]
-                found_ids = [name for name in (judged if self.are_sought else listed) if name in judged and name in listed]
+                found_ids = [
+                    name for name in (judged if self.are_sought else listed) if name in judged and name in listed
+                ]
                 first_found = int(place.searchsorted(of))
                 falling = np.argsort(-self.run_score[start[of] : start[of] + len(ids)], kind="stable")
             if before not in groups:

@@ -51,17 +51,16 @@ def r_precision_at(matched: Matched, z: int, *, rel: Relevant = "positive") -> F
 @kind(name="Rprec", aliases={"R-precision": {}})
 def r_precision(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """Precision at R, the number of relevant items of the query; with a cut-off, of the hits up to rank k only."""
-    wanted = matched.relevant_items(rel)
+    wanted = matched.wanted(rel)
     depth = wanted if k is None else np.minimum(wanted, k)
-    return ratio(matched.count(matched.found.relevant(rel), depth), wanted, matched.has_relevant(rel))
+    return matched.count(matched.found.relevant(rel), depth) / wanted
 
 
 @kind(name="RprecMult")
 def r_precision_at_multiple(matched: Matched, multiple: Multiple, *, rel: Relevant = "positive") -> Floats:
     """Precision at a multiple of R, the number of relevant items of the query."""
-    wanted = matched.relevant_items(rel)
-    depth = np.floor(multiple * wanted + _ROUNDED_UP)
-    return ratio(matched.count(matched.found.relevant(rel), depth), np.maximum(depth, 1), wanted > 0)
+    depth = np.floor(multiple * matched.wanted(rel) + _ROUNDED_UP)
+    return matched.count(matched.found.relevant(rel), depth) / np.maximum(depth, 1)
 
 
 def _relevant(hits: JudgedItems, rel: Threshold) -> JudgedItems:
@@ -81,23 +80,22 @@ Capped = Literal["R", "min"]
 @kind(name="P", aliases={"Precision": {}})
 def precision(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     """The share of the first k items that are relevant."""
-    return ratio(matched.relevant_found(rel, k), k, matched.has_relevant(rel))
+    return matched.relevant_found(rel, k) / k * matched.defined(rel)
 
 
 @kind(name="R", aliases={"Recall": {}, "R_cap": {"denominator": "min"}, "relative_P": {"denominator": "min"}})
 def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
     """The share of the query's relevant items that are in the first k ranks, or anywhere in the list."""
-    wanted = matched.relevant_items(rel)
-    divisor = wanted
+    wanted = matched.wanted(rel)
     if denominator == "min":
-        divisor = np.maximum(np.minimum(wanted, matched.retrieved if k is None else k), 1)
-    return ratio(matched.relevant_found(rel, k), divisor, matched.has_relevant(rel))
+        wanted = np.maximum(np.minimum(wanted, matched.retrieved if k is None else k), 1)
+    return matched.relevant_found(rel, k) / wanted
 
 
 @kind(name="Hits", bounded=False)
 def hits(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The number of relevant items in the first k ranks, or anywhere in the list."""
-    return ratio(matched.relevant_found(rel, k), 1, matched.has_relevant(rel))
+    return matched.relevant_found(rel, k) * matched.defined(rel)
 
 
 @kind(name="F", aliases={"F1": {"beta": 1.0}, "F2": {"beta": 2.0}})
@@ -117,7 +115,7 @@ def f_measure(
 )
 def set_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The share of the items of the list that are relevant."""
-    return ratio(matched.relevant_found(rel), np.maximum(matched.retrieved, 1), matched.has_relevant(rel))
+    return matched.relevant_found(rel) / np.maximum(matched.retrieved, 1) * matched.defined(rel)
 
 
 @kind(
@@ -194,16 +192,14 @@ def average_precision(
     matched: Matched, k: int | None, *, denominator: Denominator = "R", rel: Relevant = "positive"
 ) -> Floats:
     """The mean, over the query's relevant items, of the precision at the rank of each."""
-    wanted = matched.relevant_items(rel)
     depth = matched.retrieved if k is None else k
-    divisor: Floats | int = wanted
-    if denominator == "min":
-        divisor = np.maximum(np.minimum(wanted, depth), 1)
-    elif denominator == "k":
-        divisor = np.maximum(depth, 1.0)
-    elif denominator == "hits":
-        divisor = np.maximum(matched.relevant_found(rel, k), 1)
-    return ratio(precision_sum(matched, matched.found.relevant(rel), k), divisor, matched.has_relevant(rel))
+    precisions = precision_sum(matched, matched.found.relevant(rel), k)
+    if denominator == "k":
+        return precisions / np.maximum(depth, 1.0) * matched.defined(rel)
+    if denominator == "hits":
+        return precisions / np.maximum(matched.relevant_found(rel, k), 1) * matched.defined(rel)
+    wanted = matched.wanted(rel)
+    return precisions / (wanted if denominator == "R" else np.maximum(np.minimum(wanted, depth), 1))
 
 
 def precision_sum(matched: Matched, hits: JudgedItems, k: int | None = None) -> Floats:
@@ -235,21 +231,21 @@ def geometric_average_precision(matched: Matched, k: int | None, *, rel: Relevan
 def reciprocal_rank(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """One divided by the rank of the first relevant item."""
     first = _first_relevant(matched, k, rel)
-    return ratio(matched.total(first, first.value / first.rank), 1, matched.has_relevant(rel))
+    return matched.total(first, first.value / first.rank) * matched.defined(rel)
 
 
 @kind(name="Success", aliases={"hit_rate": {}})
 def success(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     """1 if one of the first k items is relevant, 0 otherwise."""
     first = _first_relevant(matched, k, rel)
-    return ratio(matched.total(first, first.value), 1, matched.has_relevant(rel))
+    return matched.total(first, first.value) * matched.defined(rel)
 
 
 @kind(name="SetSuccess", whole_list_names={"hit_rate": {}})
 def set_success(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """1 if an item of the list is relevant, 0 otherwise."""
     first = _first_relevant(matched, None, rel)
-    return ratio(matched.total(first, first.value), 1, matched.has_relevant(rel))
+    return matched.total(first, first.value) * matched.defined(rel)
 
 
 def _first_relevant(matched: Matched, k: int | None, rel: Threshold) -> RankValues:
@@ -286,14 +282,14 @@ def interpolated_precision(
     matched: Matched, recall: Level, *, reach: Reach = "exact", rel: Relevant = "positive"
 ) -> Floats:
     """The highest precision at any rank with at least this level of recall."""
-    return ratio(_highest_precision(matched, recall, reach, rel), 1, matched.has_relevant(rel))
+    return _highest_precision(matched, recall, reach, rel) * matched.defined(rel)
 
 
 @kind(name="11pt_avg", aliases={"11pt": {}}, closed_form=False)
 def eleven_point_average(matched: Matched, *, reach: Reach = "nearest", rel: Relevant = "positive") -> Floats:
     """The mean of the interpolated precision at the levels of recall 0.0, 0.1, ..., 1.0."""
     levels = [_highest_precision(matched, tenth / 10, reach, rel) for tenth in range(11)]
-    return ratio(np.sum(levels, axis=0), 11, matched.has_relevant(rel))
+    return np.asarray(np.sum(levels, axis=0) / 11 * matched.defined(rel), dtype=np.float64)
 
 
 def _highest_precision(matched: Matched, recall: float, reach: Reach, rel: Threshold) -> Floats:
@@ -322,5 +318,5 @@ def accuracy(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> 
     others = (matched.retrieved if k is None else np.minimum(matched.retrieved, k)) - found
     wrong = matched.total(hits, (hits.rank - hits.position_in_query()).astype(np.float64))
     pairs = found * others
-    share = np.where(pairs > 0, 1 - wrong / np.maximum(pairs, 1), found > 0)
-    return ratio(share, 1, matched.has_relevant(rel))
+    share: Floats = np.where(pairs > 0, 1 - wrong / np.maximum(pairs, 1), found > 0)
+    return share * matched.defined(rel)

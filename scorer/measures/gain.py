@@ -61,14 +61,12 @@ def ndcg(
     elif ideal == "retrieved":
         best = discounted_sum(matched, by_gain(matched.found, gains), gains, k, discount)
     else:
-        return ratio(found, _ideal_dcg(matched, k, gain, discount, rel), _has_gain(matched, rel))
+        return found / _ideal_dcg(matched, k, gain, discount, rel)
     return ratio(found, np.where(best > 0, best, 1), _has_gain(matched, rel))
 
 
-@once
-def _has_gain(matched: Matched, rel: Threshold) -> Bools | Literal[True]:
-    has_gain = (matched.relevant_items(rel) > 0) & (best_grades(matched) > 0)
-    return True if has_gain.all() else has_gain
+def _has_gain(matched: Matched, rel: Threshold) -> Bools:
+    return (matched.relevant_items(rel) > 0) & (best_grades(matched) > 0)
 
 
 @once
@@ -76,7 +74,7 @@ def _ideal_dcg(matched: Matched, k: int | None, gain: Gain, discount: Discount, 
     gains = above_threshold(share_of_best(matched, gain), rel)
     best_list = by_gain(matched.ideal, gains) if isinstance(gain, tuple) else matched.ideal.relevant()
     best = discounted_sum(matched, best_list, gains, k, discount)
-    return np.where(best > 0, best, 1)
+    return np.where(_has_gain(matched, rel), np.where(best > 0, best, 1), np.nan)
 
 
 @once
@@ -101,7 +99,7 @@ def dcg(
     with np.errstate(over="ignore"):
         sums = discounted_sum(matched, matched.found, above_threshold(absolute_gains(gain), rel), k, discount)
     defined = np.isfinite(highest_dcg(matched, k, gain=gain, discount=discount, rel=rel))
-    return ratio(sums, 1, (matched.relevant_items(rel) > 0) & (best_grades(matched) > 0) & defined)
+    return ratio(sums, 1, _has_gain(matched, rel) & defined)
 
 
 def absolute_gains(gain: Gain) -> Gains:
@@ -317,7 +315,7 @@ def p_plus(matched: Matched, *, beta: Blend = 1.0, gain: Gain = "linear") -> Flo
     inside = found.rank <= last[found.query]
     items = matched.total(found.where(inside))
     sums = matched.total(found.where(inside), blended[inside])
-    return ratio(sums, np.maximum(items, 1), matched.has_relevant())
+    return sums / np.maximum(items, 1) * matched.defined()
 
 
 def _blended_ratios(matched: Matched, beta: float, gain: Gain) -> tuple[JudgedItems, Floats]:

@@ -36,10 +36,8 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-def ratio(numerator: Floats, denominator: Floats | float, defined: Bools | Literal[True]) -> Floats:
+def ratio(numerator: Floats, denominator: Floats | float, defined: Bools) -> Floats:
     """Return `numerator` / `denominator`, and NaN where not `defined`."""
-    if defined is True or defined.all():
-        return numerator / denominator
     quotients = np.full(numerator.shape, np.nan)
     np.divide(numerator, denominator, out=quotients, where=defined)
     return quotients
@@ -86,7 +84,8 @@ Threshold = float | Literal["positive"]
 
 def is_relevant(grade: Floats, rel: Threshold) -> Bools:
     """Whether each grade is relevant."""
-    return np.asarray(grade > 0 if rel == "positive" else grade >= rel)
+    relevant: Bools = grade > 0 if rel == "positive" else grade >= rel
+    return relevant
 
 
 Computed = TypeVar("Computed")
@@ -186,7 +185,7 @@ class JudgedItems:
         """Return the entries that the mask `selected` has, or those whose indexes it lists, in that order."""
         if selected.dtype.kind == "b":
             (selected,) = selected.nonzero()
-            if selected.size == len(self):
+            if selected.size == self.query.size:
                 return self
         tied = None if self.tied is None else self.tied.where(selected)
         entry = None if self.entry is None else self.entry[selected]
@@ -206,7 +205,7 @@ class JudgedItems:
         """Return the entries whose items are relevant."""
         key = "relevant", rel
         if key not in self.cache:
-            relevant = self.where(self.is_relevant(rel))
+            relevant = self.where(is_relevant(self.grade, rel))
             # In its own cache, it would remain in memory until Python searches for garbage.
             self.cache[key] = None if relevant is self else relevant
         kept: JudgedItems | None = self.cache[key]
@@ -276,7 +275,6 @@ def once(
     function: Callable[Concatenate[Matched, _Settings], Computed],
 ) -> Callable[Concatenate[Matched, _Settings], Computed]:
     """Decorate a function of the solution of a `Matched`: it is computed only once for the same settings."""
-
     name = function.__qualname__
 
     @wraps(function)
@@ -322,10 +320,15 @@ class Matched:
         return self.total(self.ideal.relevant(rel))
 
     @once
-    def has_relevant(self, rel: Threshold = "positive") -> Bools | Literal[True]:
-        """[query]: whether the solution has a relevant item; True if it has one for all queries."""
-        has_some = self.relevant_items(rel) > 0
-        return True if has_some.all() else has_some
+    def wanted(self, rel: Threshold = "positive") -> Floats:
+        """[query]: as `relevant_items`, but NaN for 0: what is divided by it is undefined without a relevant item."""
+        wanted = self.relevant_items(rel)
+        return np.where(wanted > 0, wanted, np.nan)
+
+    @once
+    def defined(self, rel: Threshold = "positive") -> Floats:
+        """[query]: 1, or NaN without a relevant item: what is multiplied by it is undefined there."""
+        return self.wanted(rel) / self.wanted(rel)
 
     def relevant_found(self, rel: Threshold = "positive", k: int | None = None) -> Floats:
         """[query]: the number of relevant items in the first `k` of the list; in the whole list if `k` is None."""

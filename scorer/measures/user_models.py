@@ -72,7 +72,7 @@ def rank_biased_precision(
     chosen = gains["binary" if gain == "share" and rel != "positive" else gain]
     ranked = matched.values_by_rank(matched.found.relevant(rel), chosen, k)
     sums = matched.total(ranked, ranked.value * (1 - p) * p ** (ranked.rank - 1.0))
-    return ratio(sums, 1, matched.has_relevant(rel))
+    return sums * matched.defined(rel)
 
 
 @kind(name="RBPresidual", aliases={"rbp_resid": {}}, closed_form_when_cut=False)
@@ -252,7 +252,7 @@ def expected_gain(
         reading = np.ones_like(gain)
         np.cumprod(continuation(ranks, gain)[:, :-1], axis=1, out=reading[:, 1:])
         scores[first:last] = (reading * gain).sum(axis=1) / reading.sum(axis=1)
-    return ratio(scores, 1, matched.has_relevant())
+    return scores * matched.defined()
 
 
 def weighted_gain(matched: Matched, weights: Floats, min_rel: float, max_rel: float | Literal["solution"]) -> Floats:
@@ -260,7 +260,7 @@ def weighted_gain(matched: Matched, weights: Floats, min_rel: float, max_rel: fl
     gains = _scaled(matched, min_rel, max_rel)
     ranked = matched.values_by_rank(matched.found, gains, weights.size)
     sums = matched.total(ranked, ranked.value * weights[ranked.rank - 1])
-    return ratio(sums, float(weights.sum()), matched.has_relevant())
+    return sums / float(weights.sum()) * matched.defined()
 
 
 def goal_reading(distance: Floats) -> Floats:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, wraps
 from numbers import Real
@@ -167,9 +167,9 @@ class Request:
         return {name: self.rules.measures.index(measure) for name, measure in self.names.items()}
 
     @cached_property
-    def variants(self) -> dict[str, str]:
-        """For each name, that of the measure with all parameters."""
-        return {name: measure.full for name, measure in self.names.items()}
+    def full_names(self) -> tuple[str, ...]:
+        """[name]: that of the measure with all parameters."""
+        return tuple(measure.full for measure in self.names.values())
 
 
 class Evaluation(Tabular, Mapping[str, float]):
@@ -196,9 +196,10 @@ class Evaluation(Tabular, Mapping[str, float]):
         self._scores = scored.scores if scored.judges is None else scored.judges.machine
         self._queries, self._per_query, self._units = graded.queries, per_query, units
         self.counts, self.notes = scored.counts, scored.notes
-        for note in filter(None, (excluded_note(graded), graded.iterations.note(request.names.values()))):
-            self.notes = Findings([Problem.of_form(0, note), *self.notes], self.notes.count + 1)
-        self.policies, self.variants = dict(request.policies), dict(request.variants)
+        if graded.excluded is not None or graded.iterations.names:
+            for note in filter(None, (excluded_note(graded), graded.iterations.note(request.names.values()))):
+                self.notes = Findings([Problem.of_form(0, note), *self.notes], self.notes.count + 1)
+        self.policies, self.variants = dict(request.policies), dict(zip(request.names, request.full_names, strict=True))
         if self._bounds is not None and not request.rules.tie_bounds:
             self._note_ties(*self._bounds)
             self._bounds = None
@@ -373,6 +374,10 @@ class Evaluation(Tabular, Mapping[str, float]):
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
+
+    def keys(self) -> KeysView[str]:
+        """Return the names of the measures, as requested."""
+        return self._rows.keys()
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -581,13 +586,15 @@ def evaluate(
     >>> sorted(scorer.evaluate(solution, runs)["lists"])
     ['AP', 'P@10', 'R@100', 'RR', 'nDCG@10']
     """
-    chosen = Options(**options)
-    request = _requested(measures, chosen, tie_bounds=tie_bounds)
+    request = _requested(measures, tie_bounds, options)
+    chosen = request.options
     submissions = several(submission)
     graded = Solution.for_a_call(solution, chosen.solution_format)
-    path = shown(solution) if isinstance(solution, str | os.PathLike) else "the solution"
-    checked = "gains", graded.iterations.repeated.count, *request.variants.values()
-    graded.ideal.cached(checked, lambda: check_gains(graded, request.rules.measures, path))
+    fits = "gains", graded.iterations.repeated.count, request.full_names
+    if fits not in graded.ideal.cache:
+        path = shown(solution) if isinstance(solution, str | os.PathLike) else "the solution"
+        check_gains(graded, request.rules.measures, path)
+        graded.ideal.cache[fits] = True
     if chosen.exclude is not None:
         graded = graded.with_parts(excluded=excluded(chosen.exclude))
     if chosen.checked is not None:
@@ -628,21 +635,23 @@ def _checked(solution: Solution, source: Source | Solution, options: Options, me
     return solution.with_checked(second, where)
 
 
-def _requested(measures: MeasureNames, options: Options, *, tie_bounds: bool) -> Request:
+def _requested(measures: MeasureNames, tie_bounds: bool, options: Mapping[str, Any]) -> Request:
     """As `_request`, which is called only once for the same measures and options."""
-    by_name = isinstance(measures, dict | Mapping)
-    listed = measures.items() if isinstance(measures, dict | Mapping) else measures
-    given = tuple(listed) if isinstance(listed, tuple | Iterable) and not isinstance(listed, str) else (listed,)
+    listed: Any = measures
+    by_name = not isinstance(measures, tuple | list | str) and isinstance(measures, Mapping)
+    is_one = isinstance(measures, str) or not isinstance(measures, tuple | list | Iterable)
+    given = (measures,) if is_one else tuple(listed.items() if by_name else listed)
     try:
-        if options.checked is None:
-            return _request(given, by_name, options, tie_bounds)
+        if options.get("checked") is None:
+            return _request(given, by_name, tie_bounds, **options)
     except TypeError:  # not a key of a cache
         pass
-    return _request.__wrapped__(given, by_name, options, tie_bounds)
+    return _request.__wrapped__(given, by_name, tie_bounds, **options)
 
 
 @lru_cache(maxsize=64, typed=True)
-def _request(measures: tuple[Any, ...], by_name: bool, options: Options, tie_bounds: bool) -> Request:
+def _request(measures: tuple[Any, ...], by_name: bool, tie_bounds: bool, **given: Any) -> Request:
+    options = Options(**given)
     policies = options.policies()
     if tie_bounds and options.checked is not None:
         raise ValueError("tie_bounds are not bounds of scores that checked queries correct; leave one of them out")
@@ -666,7 +675,7 @@ def _request(measures: tuple[Any, ...], by_name: bool, options: Options, tie_bou
 
 def score_source(solution: Solution, source: Source, rules: Rules, called: str = "") -> Scored:
     """Score one submission; messages call a file by its path, or `called`. Raises SubmissionError."""
-    if isinstance(source, str | os.PathLike):
+    if type(source) is not dict and isinstance(source, str | os.PathLike):
         where = called or shown(source)
         if rules.scores_nothing and is_regular(source) and not Path(source).stat().st_size:
             return score_source(solution, {}, rules)

@@ -298,8 +298,9 @@ def score_parts(
 
 def _scores(matched: Matched, rules: Rules) -> Floats:
     """[measure, query]"""
-    scores = np.array([measure(matched) for measure in rules.measures], dtype=np.float64)
-    scores = scores.reshape(len(rules.measures), matched.queries)
+    scores = np.empty((len(rules.measures), matched.queries))
+    for nth, measure in enumerate(rules.measures):
+        scores[nth] = measure(matched)
     if rules.nothing_relevant == "zero":
         for row, measure in zip(scores, rules.measures, strict=True):
             row[np.isnan(row) & (matched.relevant_items(measure.threshold) == 0)] = 0

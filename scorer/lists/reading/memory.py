@@ -345,8 +345,10 @@ def several(source: str | os.PathLike[str] | MemorySource) -> Several | None:
         return source
     if not isinstance(source, dict | Mapping):
         return None
-    whole = next((whole for whole in map(_is_whole, source.values()) if whole is not None), False)
-    return Several(source) if whole and not is_of_columns(source) else None
+    for value in source.values():
+        if (is_whole := _is_whole(value)) is not None:
+            return Several(source) if is_whole and not is_of_columns(source) else None
+    return None
 
 
 def _is_whole(value: Any) -> bool | None:
@@ -361,11 +363,15 @@ def _is_whole(value: Any) -> bool | None:
             return None
         if not isinstance(value, Mapping | Sequence | Set | np.ndarray):
             return True
-    element = next(iter(value.values() if isinstance(value, Mapping) else value), None)
-    return not (isinstance(element, str) or _is_scalar(element)) if len(value) else None
+    if not len(value):
+        return None
+    element = next(iter(value.values() if isinstance(value, dict | Mapping) else value))
+    return not (isinstance(element, str) or _is_scalar(element))
 
 
 def _is_scalar(value: object) -> bool:
     """Whether a value is a number, as of `decimal` or an array without dimensions, bytes or None."""
-    is_number = isinstance(value, float | Number | bytes | np.generic) or getattr(value, "ndim", 1) == 0
-    return value is None or (is_number and not isinstance(value, np.void))
+    if type(value) in (float, int) or value is None:
+        return True
+    is_number = isinstance(value, Number | bytes | np.generic) or getattr(value, "ndim", 1) == 0
+    return is_number and not isinstance(value, np.void)
