@@ -158,17 +158,21 @@ def _content(
     """
     where = shown(source) if isinstance(source, str | os.PathLike) else "the source"
     batches, listed_is_relevant = _batches(source, source_format, where)
-    kinds = (kind,) if kind else FILE_KINDS
-    read = {kind: _read(batches, kind, ties) for kind in kinds}
-    valid = {kind: content for kind, (content, findings) in read.items() if content is not None and not findings}
+    found: dict[FileKind, Findings] = {each: Findings() for each in ((kind,) if kind else FILE_KINDS)}
+    valid: dict[FileKind, SolutionContent | SubmissionContent] = {}
+    for each, findings in found.items():
+        with reported(findings):
+            content = _read(batches(each, findings), each, ties, findings)
+            if not findings:
+                valid[each] = content
     if len(valid) > 1 and likely is None:
         raise ConversionError(
             "kind", f'{where} can be read as a solution and as a submission; name one, "solution" or "submission"'
         )
     if not valid:
         # The kind with fewer findings is more likely what the source is meant to be.
-        meant = min(read, key=lambda kind: read[kind][1].count)
-        raise (SolutionError if meant == "solution" else SubmissionError)(where, read[meant][1])
+        meant = min(found, key=lambda each: found[each].count)
+        raise (SolutionError if meant == "solution" else SubmissionError)(where, found[meant])
     return valid[likely] if likely in valid else next(iter(valid.values())), listed_is_relevant
 
 
@@ -182,11 +186,8 @@ def _batches(source: _Source, source_format: str | None, where: str) -> tuple[Ba
         if source_format is not None:
             raise ConversionError("source_format", "it is for files; the source is in memory")
         held = list(source) if isinstance(source, Iterator) else source  # which is read twice
-        return (
-            lambda kind, findings: [
-                memory.graded_of(held, findings) if kind == "solution" else memory.ranked_of(held, findings)
-            ]
-        ), False
+        reader = {"solution": memory.graded_of, "submission": memory.ranked_of}
+        return lambda kind, findings: [reader[kind](held, findings)], False
     with findings_about(where, FileError), opened(source, source_format, "from") as (detected, head, rest):
         blocks = list(rest)
 
@@ -198,21 +199,14 @@ def _batches(source: _Source, source_format: str | None, where: str) -> tuple[Ba
 
 
 def _read(
-    batches: Batches, kind: FileKind, ties: TieRule | None
-) -> tuple[SolutionContent | SubmissionContent | None, Findings]:
-    """Read the source as a solution or as a submission; return the content and what is wrong with it."""
-    findings = Findings()
-    content: SolutionContent | SubmissionContent | None = None
-    with reported(findings):
-        if kind == "solution":
-            content = SolutionContent.of(batches(kind, findings), findings)
-            empty = not content.grades
-        else:
-            content = submission_content(batches(kind, findings), ties, findings)
-            empty = not content.items
-        if empty and not findings:
-            findings.add(0, "the file has no rows")
-    return content, findings
+    batches: Sequence[Any], kind: FileKind, ties: TieRule | None, findings: Findings
+) -> SolutionContent | SubmissionContent:
+    """Return the content of a solution or of a submission, and add what is wrong with it."""
+    if not any(len(batch.query) for batch in batches) and not findings:
+        findings.add(0, "the file has no rows")
+    if kind == "solution":
+        return SolutionContent.of(batches, findings)
+    return submission_content(batches, ties, findings)
 
 
 def submission_content(batches: Sequence[Ranked], ties: TieRule | None, findings: Findings) -> SubmissionContent:

@@ -24,7 +24,6 @@ from scorer.lists.ranked_lists import Order, RankedDicts, RankedLists
 from scorer.lists.reading.arrow import coded, fingerprints
 from scorer.lists.reading.blocks import (
     InaccessibleError,
-    LimitError,
     Ranked,
     TemporarySpaceError,
     UnreadableError,
@@ -139,7 +138,7 @@ def _score_file(
         raise
     except UnreadableError as error:
         problems.put(error.problem)
-        exceeded = error.limits if isinstance(error, LimitError) else {}
+        exceeded = error.limits
     if read is not None and read.hexdigest() != digest:
         raise ChangedError
     if not order.items:  # no line is valid
@@ -168,7 +167,7 @@ def check(
         return Failed(str(error))
     except UnreadableError as error:
         findings.put(error.problem)
-        return Rejected(findings, error.limits if isinstance(error, LimitError) else {})
+        return Rejected(findings, error.limits)
     if candidates is not None and not is_predicted:
         known = known.with_candidates(candidates)
     if excluded is not None and not is_predicted:

@@ -74,15 +74,15 @@ class SolutionContent:
             for name, each in (self.subtopics[query, item] if self.subtopics else {"0": grade}).items()
         ]
 
-    def columns(self, form: str) -> dict[str, list[Any]]:
+    def columns(self, form: str) -> dict[str, Sequence[Any]]:
         """Return a table with a row for each item, and columns for the subtopic and the flag if there are any."""
-        rows = self.rows(form)
-        held: dict[str, list[Any]] = {
-            name: [row[at] for row in rows] for at, name in enumerate(("query", "item", "grade", "subtopic"))
-        }
-        if not self.subtopics:
-            del held["subtopic"]
-        return {**held, "flag": [row[0] in self.flagged for row in rows]} if self.flagged else held
+        query, item, grade, subtopic = zip(*self.rows(form), strict=True)
+        held: dict[str, Sequence[Any]] = {"query": query, "item": item, "grade": grade}
+        if self.subtopics:
+            held["subtopic"] = subtopic
+        if self.flagged:
+            held["flag"] = [each in self.flagged for each in query]
+        return held
 
     def without_subtopics(self, form: str) -> None:
         """Raise UnwritableError where the solution has subtopics, for a format without them."""
@@ -157,11 +157,10 @@ class SubmissionContent:
             ]
         return rows
 
-    def columns(self, form: str) -> dict[str, list[Any]]:
+    def columns(self, form: str) -> dict[str, Sequence[Any]]:
         """Return a table with a row for each item, with its score, or with its rank where lists have no scores."""
-        rows = self.rows(form)
-        by, place = ("rank", 3) if self.scores is None else ("score", 2)
-        return {"query": [row[0] for row in rows], "item": [row[1] for row in rows], by: [row[place] for row in rows]}
+        query, item, score, rank = zip(*self.rows(form), strict=True)
+        return {"query": query, "item": item, **({"rank": rank} if self.scores is None else {"score": score})}
 
 
 def fitting(ids: Iterable[str], unfit: re.Pattern[str], what: str, form: str) -> None:

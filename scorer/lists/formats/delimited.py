@@ -17,7 +17,7 @@ from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, fitting, layouts, shortest
 from scorer.lists.formats.layouts import Reader
 from scorer.lists.reading import tables
-from scorer.lists.reading.arrow import booleans, pc, text_lengths
+from scorer.lists.reading.arrow import booleans, pc
 from scorer.lists.reading.blocks import (
     VISIBLE,
     Block,
@@ -29,7 +29,6 @@ from scorer.lists.reading.blocks import (
     sample,
     trimmed,
 )
-from scorer.lists.reading.tables import contradiction
 from scorer.measures.matched import Ints
 from scorer.wording import quoted
 
@@ -79,8 +78,8 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     names = {column: header.names[at] for column, at in header.places.items()} if header.line else {}
 
     def read(block: Block, findings: Findings) -> Ranked:
-        fast = header.regular(block)
-        return tables.ranked_rows(*header.rows(block, findings), findings, header.between) if fast is None else fast
+        held, line = header.regular(block) or header.rows(block, findings)
+        return tables.ranked_rows(held, line, findings, header.between)
 
     return Reader(read, header.layout, lambda: names)
 
@@ -198,15 +197,15 @@ class Header:
                 line,
             )
         try:
-            places_of(names := head_names(text, delimiter))
+            places_of(names := layouts.fields([text], delimiter)[0])
             names = _with_row_names(names, sample(head.content), delimiter)
             return cls(line, delimiter, names, places_of(names))
         except UnreadableError as error:
             error.args, error.line = (f"{error} (in the header)",), line
             raise
 
-    def regular(self, block: Block) -> Ranked | None:
-        """Return the rows of a block that the fast reader can read; None for any other block."""
+    def regular(self, block: Block) -> tuple[tables.Columns, Ints] | None:
+        """As `rows`, of a block with scores that the fast reader can read; None for any other block."""
         skip = max(0, self.line - block.first_line + 1)
         if "score" not in self.places or block.holds(b'"') or skip > 1:
             return None
@@ -215,16 +214,11 @@ class Header:
         # Ranks next to scores are compared in the first block only, because they decide nothing.
         names = ("query", "item", "score", "rank") if skip else ("query", "item", "score")
         places = {name: self.places[name] for name in names if name in self.places}
-        read = tables.split_columns(block, self.delimiter, len(self.names), places, "score", skip=skip)
-        if read is None:
+        held = tables.split_columns(block, self.delimiter, len(self.names), places, "score", skip=skip)
+        if held is None:
             return None
-        held, score = read
-        query, item = (trimmed(held[name], block) for name in ("query", "item"))
-        if not (text_lengths(query).all() and text_lengths(item).all()):
-            return None
-        line = block.first_line + skip + np.arange(score.size)
-        note = contradiction(query, held["rank"], score, line) if "rank" in held else None
-        return Ranked(query, line, None, item, score, note=note)
+        held |= {name: trimmed(held[name], block) for name in ("query", "item")}
+        return held, block.first_line + skip + np.arange(len(held["score"]))
 
     def rows(self, block: Block, findings: Findings) -> tuple[tables.Columns, Ints]:
         """Return the rows below the header, by column, and their lines; those of another length are reported."""
@@ -260,7 +254,7 @@ def _with_row_names(names: list[str], lines: Sequence[str], delimiter: str) -> l
 def _delimiter(header: str, options: Mapping[str, str]) -> str | None:
     """Return the delimiter with which the header has a query and an item column; None if no character does."""
     for delimiter in _delimiters(options)[: 3 if "|" in header else None]:
-        names = head_names(header, delimiter)
+        names = layouts.fields([header], delimiter)[0]
         held = {column: name for column, name in options.items() if tables.places(names, column, {column: name})}
         if tables.places(names, "query", held) and (
             tables.places(names, "item", held) or tables.has_lists(names, held)
@@ -278,12 +272,6 @@ def _delimiters(options: Mapping[str, str]) -> tuple[str, ...]:
             f"found {quoted(options['delimiter'])} as the delimiter; expected {', '.join(DELIMITERS)}"
         )
     return (DELIMITERS[options["delimiter"]],)
-
-
-def head_names(header: str, delimiter: str) -> list[str]:
-    """Return the names of the columns."""
-    names = header.split() if delimiter == layouts.WHITE else header.split(delimiter)
-    return [name.strip().strip('"').strip() for name in names]
 
 
 def _quoted(lines: Lines, delimiter: str, findings: Findings) -> pa.ListArray:

@@ -20,7 +20,7 @@ from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError
 from scorer.lists.formats.layouts import Reader
 from scorer.lists.reading import tables
-from scorer.lists.reading.arrow import booleans, floats, text_lengths, texts
+from scorer.lists.reading.arrow import floats, text_lengths, texts
 from scorer.lists.reading.blocks import LINE_END, Block, Graded, LimitError, Lines, Ranked
 from scorer.measures.matched import Floats, Ints
 from scorer.wording import printable, quoted
@@ -486,19 +486,14 @@ def _graded(members: Members, block: Block, findings: Findings) -> Graded:
     fast = _regular(members, block)
     if fast is None:
         return graded_objects(members.rows(_objects(block, findings), findings), findings)
-    grade = floats(fast["grade"])
-    flag = booleans(fast["flag"]) if "flag" in fast else None
-    line = block.first_line + np.arange(grade.size)
-    subtopic = fast.get("subtopic", fast.get("iteration"))
-    return Graded(fast["query"], line, None, fast["item"], grade, subtopic, "subtopic" not in fast, flag)
+    return tables.graded_rows(fast, block.first_line + np.arange(len(fast["query"])), findings)
 
 
 def _ranked(members: Members, by: str, block: Block, findings: Findings) -> Ranked:
     fast = _regular(members, block) if by == "score" else None
     if fast is None:
         return ranked_objects(members.rows(_objects(block, findings), findings), by, findings)
-    score = floats(fast["score"])
-    return Ranked(fast["query"], block.first_line + np.arange(score.size), None, fast["item"], score)
+    return tables.ranked_rows(fast, block.first_line + np.arange(len(fast["query"])), findings)
 
 
 def _regular(members: Members, block: Block) -> dict[str, pa.Array] | None:

@@ -16,7 +16,7 @@ from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, delimited, fitting, layouts, shortest
 from scorer.lists.formats.layouts import Reader, is_number
 from scorer.lists.reading import tables
-from scorer.lists.reading.arrow import equal, keep, numbers, pc
+from scorer.lists.reading.arrow import equal, floats, keep, numbers, pc
 from scorer.lists.reading.blocks import (
     Block,
     Graded,
@@ -175,14 +175,14 @@ _RUN = {"query": 0, "item": 2, "value": 4, "tag": 5}
 """The columns to read."""
 
 _Rows = tuple[Mapping[str, pa.Array], Floats, Ints]
-"""The columns but the value, as text, or the rank as numbers; the values; and the lines."""
+"""The columns, as text, or the rank as numbers; the values; and the lines."""
 
 
 def _graded(is_iteration: bool, block: Block, findings: Findings) -> Graded:
-    rows = _regular(block, QRELS_COLUMNS, _QRELS)
-    if rows is None:
-        rows = _rows(block, findings, QRELS_COLUMNS, _QRELS, "grade", f'four columns, "{SOLUTION}"')
-    held, value, line = rows
+    expected = f'four columns, "{SOLUTION}"'
+    held, value, line = _regular(block, QRELS_COLUMNS, _QRELS) or _rows(
+        block, findings, QRELS_COLUMNS, _QRELS, "grade", expected
+    )
     return Graded(held["query"], line, None, held["item"], value, held["subtopic"], is_iteration)
 
 
@@ -194,11 +194,10 @@ def _ranked(
     Ranks are read in the first block only, which begins at `first_line`: they cost time, and decide nothing.
     """
     places = _RUN if block.first_line > first_line else {**_RUN, "rank": 3}
-    rows = _regular(block, RUN_COLUMNS, places)
-    if rows is None:
-        expected = f'six columns, "{SUBMISSION}"'
-        rows = _rows(block, findings, RUN_COLUMNS, places, "score", expected, are_ids_checked=chosen != "*")
-    held, score, line = rows
+    expected = f'six columns, "{SUBMISSION}"'
+    held, score, line = _regular(block, RUN_COLUMNS, places) or _rows(
+        block, findings, RUN_COLUMNS, places, "score", expected, are_ids_checked=chosen != "*"
+    )
     if only is not None:
         _check_tag(held["tag"], line, *only)
     if chosen is not None and chosen != "*":
@@ -259,4 +258,4 @@ def _regular(block: Block, count: int, places: Mapping[str, int]) -> _Rows | Non
     if tables.has_empty_column(block):
         return None
     read = tables.split_columns(block, "\t" if tabs else " ", count, places, "value")
-    return None if read is None else (*read, block.first_line + np.arange(read[1].size))
+    return None if read is None else (read, floats(read["value"]), block.first_line + np.arange(len(read["value"])))

@@ -12,7 +12,7 @@ import os
 import pickle
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from itertools import islice
@@ -125,6 +125,8 @@ class UnreadableError(Exception):
     def __init__(self, text: str, line: int = 0, advice: str = "") -> None:
         super().__init__(text)
         self.line, self.advice = line, advice
+        self.limits: Mapping[str, int] = {}
+        """The limits that the file exceeds, by name, and their values."""
 
     def __str__(self) -> str:
         return f"{super().__str__()}{self.advice}"
@@ -423,14 +425,10 @@ class Lines:
         return cls(text, number).where(kept)
 
     def where(self, kept: Bools) -> Lines:
-        if kept.all():
-            return self
         return Lines(keep(self.text, kept), self.number[kept])
 
     def sound(self, bad: Bools, findings: Findings, expected: str) -> Lines:
         """Return the lines that are not `bad`; the bad ones become findings."""
-        if not bad.any():
-            return self
         wrong = np.flatnonzero(bad)
         found = take(self.text, wrong)
         findings.add_each(self.number[wrong], lambda at: f"found {quoted(found[at].as_py())}; expected {expected}")

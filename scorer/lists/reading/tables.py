@@ -182,8 +182,8 @@ PIECE = 1 << 17
 
 def split_columns(
     block: Block, delimiter: str, count: int, places: Mapping[str, int], number: str, *, skip: int = 0
-) -> tuple[dict[str, pa.Array], Floats] | None:
-    """Read the columns at these positions, of `count`, all but the one called `number` as text; and the numbers.
+) -> dict[str, pa.Array] | None:
+    """Read the columns at these positions, of `count`: the one called `number` as finite numbers, others as text.
 
     A column called rank has numbers, too, which need not be finite. None where a line is not like the others: then the
     block must be read line by line, which also finds what is wrong with it, if anything is.
@@ -211,8 +211,7 @@ def split_columns(
     except pa.ArrowInvalid:
         return None
     read = {name: _whole(table.column(names[at])) for name, at in places.items()}
-    value = floats(read.pop(number))
-    return (read, value) if np.isfinite(value).all() else None
+    return read if np.isfinite(floats(read[number])).all() else None
 
 
 def has_empty_column(block: Block) -> bool:

@@ -14,7 +14,8 @@ import pyarrow as pa
 from scorer.errors import Findings, TableError
 from scorer.files import shown
 from scorer.limits import MB, OWN_FILES
-from scorer.lists.formats.delimited import DELIMITERS, Header, head_names
+from scorer.lists.formats.delimited import DELIMITERS, Header
+from scorer.lists.formats.layouts import fields
 from scorer.lists.formats.parquet import MAGIC, errors_in_words, read_columns
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, coded, floats, numbers, pc, texts
@@ -107,7 +108,7 @@ def _delimiter(options: Mapping[str, str], header: str) -> str:
     """Return the delimiter that finds most columns: a name may contain the other ones."""
 
     def found(mark: str) -> int:
-        return sum(bool(places(head_names(header, mark), name, options, _COLUMNS)) for name in _COLUMNS)
+        return sum(bool(places(fields([header], mark)[0], name, options, _COLUMNS)) for name in _COLUMNS)
 
     return max(DELIMITERS.values(), key=found)
 
