@@ -18,6 +18,7 @@ import pytest
 
 from scorer.lists.reading import blocks as reading
 from scorer.lists.reading import tables
+from scorer.lists.reading.arrow import floats, from_numpy
 from scorer.measures.matched import Floats, Matched
 from scorer.scoring import submission
 from scorer.scoring.outcomes import Rules
@@ -81,8 +82,8 @@ def reads_other_numbers(case: Case, folder: Path) -> Mapping[str, str]:
     read = tables.split_columns
 
     def wrong(*arguments: Any, **options: Any) -> Any:
-        found = read(*arguments, **options)
-        return None if found is None else (found[0], found[1] + 9 * np.arange(found[1].size))
+        found, number = read(*arguments, **options), arguments[4]
+        return found and found | {number: from_numpy(floats(found[number]) + 9 * np.arange(len(found[number])))}
 
     return with_fault("scorer.lists.reading.tables.split_columns", wrong, case, folder)
 
