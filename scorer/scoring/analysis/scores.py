@@ -11,13 +11,13 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from scorer.files import code_digest
 from scorer.measures.matched import Bools, Floats, Ints, rows_at
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.analysis.kept import ExtremeQuery, Kept, Task, number_of
 from scorer.scoring.statistics import blocks, in_threads, resampling
-from scorer.scoring.statistics.all_pairs import PackedWeights
 from scorer.scoring.statistics.judges import TwoJudges
 from scorer.scoring.statistics.paired_tests import holm_matrix, outcomes, t_test, wilcoxon_greater
 from scorer.scoring.statistics.rankings import means as means_of
@@ -100,16 +100,16 @@ class TaskScores:
     def _key_of_counts(self) -> str:
         return f"{code_digest()[:32]}-{self.scores.shape[1]}-{self.resamples}-{self.seed}"
 
-    def _counts(self) -> PackedWeights | None:
+    def _counts(self) -> npt.NDArray[np.uint8] | None:
         """How often each resample has each query, which is kept, too: to draw it takes longer than a few rows."""
         if self._kept is None or self.units is not None or self.resamples % 8:
             return None
         stored = self._kept.arrays.load(self._key_of_counts)
         if stored is not None:
-            return PackedWeights.of_pairs(np.asarray(stored).view(np.uint8).reshape(-1, self.resamples))
-        counts = resampling.packed_counts(self.scores.shape[1], self.resamples, self.seed)
+            return np.asarray(stored).view(np.uint8).reshape(self.resamples, -1)
+        counts = resampling.drawn_counts(self.scores.shape[1], self.resamples, self.seed)
         if counts is not None:
-            self._kept.arrays.save(self._key_of_counts, counts.codes.reshape(-1).view(np.float64))
+            self._kept.arrays.save(self._key_of_counts, counts.reshape(-1).view(np.float64))
         return counts
 
     @cached_property

@@ -8,8 +8,7 @@ exact before they are rounded once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,68 +35,14 @@ def magnitude(values: Floats) -> float:
     return float(np.ldexp(1.0, np.frexp(largest)[1] - 1)) if largest else 1.0
 
 
-FEW = 4
-"""Up to so many submissions, sums with packed weights are faster than with an array of weights."""
+_FEW, _SMALL, _LARGE = 12, 1 << 16, 1 << 21
+"""Weights that are multiplied at a time: with few rows, they remain in the cache of a processor, and BLAS, for which
+the product is too small then, starts no threads.
+"""
 
-_BYTES = np.arange(256, dtype=np.uint8)[:, None]
 
-
-@dataclass(frozen=True)
-class PackedWeights:
-    """Sets of weights of queries, several of which are a byte: the sums of each byte are computed once, and looked up.
-
-    `ExactSums` takes them for an array, [set, query].
-    """
-
-    codes: npt.NDArray[np.unsignedinteger[Any]]
-    """[group, set]: what the weights of some queries are."""
-    values: Floats
-    """[code, query of a group]: the weights for each code."""
-
-    @classmethod
-    def of_bits(cls, bits: npt.NDArray[np.uint8], zero: float = 0.0) -> PackedWeights:
-        """Weights of `zero` or 1, from [set, byte] with the first query in the highest bit."""
-        return cls(np.ascontiguousarray(bits.T), np.where(np.unpackbits(_BYTES, axis=1), 1.0, zero))
-
-    @classmethod
-    def of_counts(cls, parts: Iterable[npt.NDArray[np.unsignedinteger[Any]]]) -> PackedWeights | None:
-        """From whole numbers, [set, query], of which two are a byte; None if any is larger than 15."""
-        codes = []
-        for counts in parts:
-            if counts.max(initial=0) > 15:
-                return None
-            even = np.pad(counts.astype(np.uint8).T, ((0, counts.shape[1] % 2), (0, 0)))
-            codes.append(even[::2] << 4 | even[1::2])
-        return cls.of_pairs(np.ascontiguousarray(np.concatenate(codes, axis=1)))
-
-    @classmethod
-    def of_pairs(cls, codes: npt.NDArray[np.uint8]) -> PackedWeights:
-        """Those that `of_counts` returned, from their codes."""
-        return cls(codes, np.hstack([_BYTES >> 4, _BYTES & 15]).astype(np.float64))
-
-    def __len__(self) -> int:
-        """The number of sets."""
-        return len(self.codes.T)
-
-    def __rsub__(self, number: float) -> PackedWeights:
-        return replace(self, values=number - self.values)
-
-    def __matmul__(self, scores: Floats) -> Floats:
-        """[set, submission]: the sums of scores, [query, submission], which are exact in any order."""
-        width = self.values.shape[1]
-        padded, sums = np.zeros((len(self.codes) * width, scores.shape[1])), np.zeros((scores.shape[1], len(self)))
-        padded[: len(scores)] = scores
-        for submission, own in enumerate(padded.T):
-            for codes, table in zip(self.codes, own.reshape(-1, width) @ self.values.T, strict=True):
-                sums[submission] += table.take(codes)
-        return sums.T
-
-    def counts(self, sets: slice) -> Floats:
-        """Some sets of those of `of_counts`, [set, query], with a 0 at the end if their number of queries is odd."""
-        codes = self.codes[:, sets]
-        counts = np.empty((2 * len(codes), codes.shape[1]))
-        counts[::2], counts[1::2] = codes >> 4, codes & 15
-        return counts.T
+Weights = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
+"""Whole numbers, [set, query]."""
 
 
 class ExactSums:
@@ -124,21 +69,31 @@ class ExactSums:
         else:
             distinct, mask_of = np.unique(defined, axis=0, return_inverse=True)
         self.masks, self.mask_of = distinct.astype(np.float64), mask_of.reshape(-1)
-        self._parts = _parts(np.where(defined, scores, 0.0), max(most, 1))
+        parts = _parts(np.where(defined, scores, 0.0), max(most, 1))
+        self._rows, self._ends = np.vstack([*parts, self.masks]), np.cumsum([len(part) for part in parts])
 
-    def sums(self, weights: Floats | PackedWeights) -> Floats:
+    def sums(self, weights: Weights) -> Floats:
         """Return the sums, [set, submission], for sets of weights, [set, query], which are whole numbers."""
-        first, *others = (weights @ part.T for part in self._parts)
-        for other in others:
-            first += other
-        return first
+        return self._sums(weights)[0]
 
-    def means(self, weights: Floats | PackedWeights) -> Floats:
+    def means(self, weights: Weights) -> Floats:
         """Return the means, [set, submission]; NaN where the weights of all defined scores are 0."""
-        sums, sizes = self.sums(weights), (weights @ self.masks.T)[:, self.mask_of]
+        sums, of_masks = self._sums(weights)
+        sizes = of_masks[:, self.mask_of]
         return ratio(sums, sizes, sizes > 0)
 
-    def masked_sums(self, weights: Floats) -> Floats:
+    def _sums(self, weights: Weights) -> tuple[Floats, Floats]:
+        """The sums, and the sums of the weights over the queries of each mask, [set, mask]."""
+        products = np.empty((len(weights), len(self._rows)))
+        at_once = (_SMALL if len(self._rows) <= _FEW else _LARGE) // max(1, weights.shape[1])
+        for block in blocks(len(weights), max(1, at_once)):
+            np.matmul(weights[block].astype(np.float64, copy=False), self._rows.T, out=products[block])
+        first, *others, sizes = np.split(products, self._ends, axis=1)
+        for other in others:
+            first += other
+        return first, sizes
+
+    def masked_sums(self, weights: Weights) -> Floats:
         """Return the sums over the queries of each mask, [mask, submission, set]."""
         found = np.empty((len(self.masks), len(self.mask_of), len(weights)))
         for sums, mask in zip(found, self.masks, strict=True):

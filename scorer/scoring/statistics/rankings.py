@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scorer.measures.matched import Bools, Floats, Ints, ratio
 from scorer.options import LEVEL, SEED, OverallRule
 from scorer.scoring.statistics import blocks, in_threads
-from scorer.scoring.statistics.all_pairs import EQUAL_WITHIN, FEW, ExactSums, PackedWeights
+from scorer.scoring.statistics.all_pairs import EQUAL_WITHIN, ExactSums
 from scorer.scoring.statistics.paired_tests import holm_matrix, wilcoxon_greater
 from scorer.scoring.statistics.resampling import column_quantiles
 
@@ -109,16 +109,12 @@ def split_means(
     count, queries = scores.shape
     drawn = preliminary if units is None else np.bincount(units, preliminary) > 0
     exact, means = ExactSums(scores, most=queries), np.empty((2, 1 + sets, count))
-    bits, is_packed = _random_sets(drawn.tobytes(), sets, seed), count <= FEW and units is None
-    for block in blocks(1 + sets, 1 + sets if is_packed else max(1, _CHUNK // max(1, queries))):
-        chosen: Floats | PackedWeights
-        if is_packed:
-            chosen = PackedWeights.of_bits(bits[block])
-        else:
-            chosen = np.unpackbits(bits[block], axis=1, count=drawn.size).astype(np.float64)
-            chosen = chosen if units is None else chosen[:, units]
+    bits = _random_sets(drawn.tobytes(), sets, seed)
+    for block in blocks(1 + sets, max(1, _CHUNK // max(1, queries))):
+        chosen = np.unpackbits(bits[block], axis=1, count=drawn.size)
+        chosen = chosen if units is None else chosen[:, units]
         means[0, block] = exact.means(chosen)
-        means[1, block] = exact.means(1 - chosen) if final_is_rest else exact.means(np.ones((1, queries)))
+        means[1, block] = exact.means(1 - chosen if final_is_rest else np.ones((1, queries)))
     return means.reshape(2 * (1 + sets), count).T
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,10 +22,9 @@ from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.statistics import blocks, in_threads, special
 from scorer.scoring.statistics.all_pairs import (
     EQUAL_WITHIN,
-    FEW,
     AllPairs,
     ExactSums,
-    PackedWeights,
+    Weights,
     inverse_of,
     magnitude,
     sizes,
@@ -39,9 +38,10 @@ _COLUMNS_AT_ONCE = 64
 """Columns whose quantiles are computed at a time in each thread."""
 
 _KEPT = 1 << 26
-"""The largest number of draws that remain in memory, where their counts take 32 MB."""
+"""The largest number of draws that remain in memory, where their counts take 64 MB."""
 
-_Counts = npt.NDArray[np.unsignedinteger[Any]]
+_Bytes = npt.NDArray[np.uint8]
+_Signs = npt.NDArray[np.int8]
 
 
 def resampled_means(
@@ -49,12 +49,12 @@ def resampled_means(
     resamples: int = RESAMPLES,
     seed: int = SEED,
     units: Ints | None = None,
-    counts: PackedWeights | None = None,
+    counts: _Bytes | None = None,
 ) -> Floats:
     """Return the mean of each submission over each resample of the queries, given its scores, [submission, query].
 
-    With `units`, [query], these are drawn, each with all of its queries. `counts` are those of `packed_counts` for few
-    submissions, if they are known.
+    With `units`, [query], these are drawn, each with all of its queries. `counts` are those of `drawn_counts`, if they
+    are known.
 
     [resample, submission]; NaN where no query of the resample has a score. Two calls with the same seed and number of
     queries use the same resamples. So the resampled differences of two submissions are the means of their differences
@@ -62,14 +62,10 @@ def resampled_means(
     """
     sizes_of_units = np.ones(scores.shape[1], dtype=np.int64) if units is None else np.bincount(units)
     exact = ExactSums(scores, most=len(sizes_of_units) * int(sizes_of_units.max(initial=1)))
-    means = np.full((resamples, len(scores)), np.nan)
-    packed, done = None, 0
-    if units is None and len(scores) <= FEW:
-        packed = counts or packed_counts(len(sizes_of_units), resamples, seed)
-    for drawn in [packed] if packed else _resamples(len(sizes_of_units), resamples, seed):
-        of_queries = drawn if units is None or isinstance(drawn, PackedWeights) else drawn[:, units]
-        means[done : done + len(drawn)] = exact.means(of_queries)
-        done += len(drawn)
+    means, of_all = np.full((resamples, len(scores)), np.nan), (len(sizes_of_units), resamples, seed)
+    counts = drawn_counts(*of_all) if counts is None else counts
+    for block, drawn in _counts(*of_all, counts):
+        means[block] = exact.means(drawn if units is None else drawn[:, units])
     return means
 
 
@@ -93,33 +89,32 @@ def gain_of_choosing(scores: Floats, units: Ints | None = None) -> float:
     return float(largest[np.isfinite(largest)].mean())
 
 
-def _resamples(queries: int, resamples: int, seed: int) -> Iterator[Floats]:
-    """Blocks of [resample, query]: how often each query is drawn; none without queries."""
-    kept = packed_counts(queries, resamples, seed)
-    if kept is None:
-        yield from (block.astype(np.float64) for block in _counts(queries, resamples, seed))
-    else:
-        yield from (kept.counts(block)[:, :queries] for block in blocks(resamples, max(1, _CHUNK // queries)))
-
-
 @lru_cache(maxsize=1)
-def packed_counts(queries: int, resamples: int, seed: int) -> PackedWeights | None:
-    """All of `_counts`, which remain in memory: the measures of a board, which have the same queries, draw once.
-
-    None without queries, or if there are too many draws, or one that cannot be packed.
+def drawn_counts(queries: int, resamples: int, seed: int) -> _Bytes | None:
+    """Return how often each query is drawn, [resample, query], which remains in memory: the measures of a board, which
+    have the same queries, draw once. None without queries, or if there are too many draws.
     """
     if not 0 < queries * resamples <= _KEPT:
         return None
-    return PackedWeights.of_counts(_counts(queries, resamples, seed))
+    found = np.empty((resamples, queries), dtype=np.uint8)
+    for block, counts in _counts(queries, resamples, seed):
+        found[block] = counts
+    return found
 
 
-def _counts(queries: int, resamples: int, seed: int) -> Iterator[_Counts]:
+def _counts(queries: int, resamples: int, seed: int, known: _Bytes | None = None) -> Iterator[tuple[slice, _Bytes]]:
+    """Blocks of resamples and their counts, [resample, query], which are drawn unless they are known.
+
+    No query is drawn more than 255 times: the probability is below 1e-500, with any number of queries.
+    """
     random = np.random.default_rng(seed)
-    at_once = max(1, _CHUNK // max(1, queries))
-    for start in range(0, resamples if queries else 0, at_once):
-        drawn = random.integers(0, queries, size=(min(at_once, resamples - start), queries), dtype=np.int32)
-        counts = np.array([np.bincount(row, minlength=queries) for row in drawn], dtype=np.min_scalar_type(queries))
-        yield counts.astype(np.min_scalar_type(counts.max()))
+    for block in blocks(resamples if queries else 0, max(1, _CHUNK // max(1, queries))):
+        if known is None:
+            size = min(block.stop, resamples) - block.start, queries
+            drawn = random.integers(0, queries, size=size, dtype=np.int32)
+            yield block, np.array([np.bincount(row, minlength=queries) for row in drawn]).astype(np.uint8)
+        else:
+            yield block, known[block]
 
 
 def column_quantiles(values: Floats | Ints, shares: Floats) -> Floats:
@@ -325,7 +320,7 @@ _AT_ONCE = 512
 """Draws in a block: their sums for all submissions remain in the cache of a processor."""
 
 
-def random_signs(flips: int, queries: int, seed: int, units: Ints | None = None) -> Iterator[tuple[slice, Floats]]:
+def random_signs(flips: int, queries: int, seed: int, units: Ints | None = None) -> Iterator[tuple[slice, _Signs]]:
     """Yield blocks of draws: which of all `flips`, and their signs, [flip, query], 1 or -1 with equal probability.
 
     The queries of a unit, [query], have one sign.
@@ -337,14 +332,10 @@ def random_signs(flips: int, queries: int, seed: int, units: Ints | None = None)
     queries = queries if units is None else int(units.max()) + 1
     for start in range(0, flips, _AT_ONCE):
         block = slice(start, min(start + _AT_ONCE, flips))
-        ones = np.unpackbits(_bits(random, block.stop - start, queries), axis=1, count=queries)
-        yield block, (ones if units is None else ones[:, units]).astype(np.float64) * 2 - 1
-
-
-def _bits(random: np.random.PCG64, draws: int, queries: int) -> npt.NDArray[np.uint8]:
-    """[draw, byte]: a random bit for each query, the first in the highest bit; and more at the end."""
-    words = -(-queries // 64)
-    return np.asarray(random.random_raw(draws * words), dtype="<u8").view(np.uint8).reshape(draws, words * 8)
+        draws, words = block.stop - start, -(-queries // 64)
+        bits = np.asarray(random.random_raw(draws * words), dtype="<u8").view(np.uint8).reshape(draws, words * 8)
+        ones = np.unpackbits(bits, axis=1, count=queries)  # the first query in the highest bit
+        yield block, (ones if units is None else ones[:, units]).view(np.int8) * 2 - 1
 
 
 class PairSums:
@@ -356,7 +347,7 @@ class PairSums:
         self._absolute = ExactSums(np.abs(scores), most=scores.shape[1]).masked_sums(np.ones((1, scores.shape[1])))
         self._count, self._queries = scores.shape
 
-    def rows(self, signs: Floats) -> Iterator[tuple[int, slice, Floats]]:
+    def rows(self, signs: Weights) -> Iterator[tuple[int, slice, Floats]]:
         """Yield, for each submission but the last, its sums with `signs`, [flip, query], minus those of later ones.
 
         With its index, the later ones and the differences, [later submission, flip].
@@ -449,11 +440,8 @@ class Sums(NamedTuple):
         """The sums of scores, [submission, query] without NaN."""
         queries = scores.shape[1]
         exact, flipped, ones = ExactSums(scores, most=queries), np.empty((len(scores), flips)), np.ones((1, queries))
-        if len(scores) <= FEW:
-            flipped[:] = exact.sums(PackedWeights.of_bits(_bits(np.random.PCG64(seed), flips, queries), -1.0)).T
-        else:
-            for block, signs in random_signs(flips, queries, seed):
-                flipped[:, block] = exact.sums(signs).T
+        for block, signs in random_signs(flips, queries, seed):
+            flipped[:, block] = exact.sums(signs).T
         return cls(exact.sums(ones)[0], ExactSums(np.abs(scores), most=queries).sums(ones)[0], flipped)
 
     def __truediv__(self, unit: float) -> Sums:
