@@ -485,7 +485,7 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
         return MeasureStatistics(of_ranking, tuple(rows))
     if track.shows_queries:
         extremes = task.extreme_queries(queries)
-        deciles = map(tuple, np.nanquantile(task.shown, np.arange(1, 10) / 10, axis=1).T.tolist())
+        deciles = map(tuple, task.deciles.tolist())
         rows = [RowStatistics(row.certainty, *of, each) for row, of, each in zip(rows, extremes, deciles, strict=True)]
     has_moves = of_ranking is not None and scored.board.shows_both and judges is None
     shaken = moves(scored, scores[task.ranked], kept.of(task.ranked.tolist())) if has_moves else None
@@ -531,8 +531,8 @@ def moves(scored: ScoredRows, scores: Floats, kept: Kept) -> ShakeUp | None:
     def computed(rows: Ints) -> Floats:
         return split_means(scores[rows], flagged, final_is_rest, units=scored.units)
 
-    kept = kept.within("moves", number_of(np.flatnonzero(flagged)), flagged.size, final_is_rest)
-    by_chance = mean_moves(kept.values("means", 2 * (1 + SETS), computed))[1:]
+    kept = kept.within(number_of(np.flatnonzero(flagged)), flagged.size, final_is_rest)
+    by_chance = mean_moves(kept.values("moves", 2 * (1 + SETS), computed))[1:]
     low, high = np.quantile(by_chance, (LEVEL / 2, 1 - LEVEL / 2)).tolist()
     return ShakeUp(moved=sum(map(bool, moved)), mean_move=sum(moved) / len(moved), expected_range=(low, high))
 

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -122,7 +124,7 @@ KEPT_STATISTICS = ".statistics"
 SIMILAR = ".similar"
 """Ends the name of the folder, which begins with the name of the database."""
 
-_DIGEST_BYTES = 32
+_CHECKSUM_BYTES = 8
 
 _LARGE = 1 << 20
 """Bytes of a file from which on it is mapped. To read a smaller one is faster."""
@@ -139,6 +141,8 @@ class Sidecar:
     folder: Path
     used: set[str] = field(default_factory=set)
     """The keys that were loaded or saved, or that otherwise must stay."""
+    recent: dict[str, tuple[object, Any]] = field(default_factory=dict)
+    """As `Arrays.recent`."""
 
     def load(self, key: str) -> Floats | None:
         """Return the array of a key, [value], read-only and mapped into memory if it is large; None if it is absent."""
@@ -150,8 +154,8 @@ class Sidecar:
         except (OSError, ValueError):  # ValueError: it was emptied meanwhile
             return None
         stored.flags.writeable = False
-        digest, values = stored[:_DIGEST_BYTES], stored[_DIGEST_BYTES:]
-        if values.size % 8 or digest.tobytes() != _digest(key, (values,)):
+        checksum, values = stored[:_CHECKSUM_BYTES], stored[_CHECKSUM_BYTES:]
+        if values.size % 8 or checksum.tobytes() != _checksum(key, (values,)):
             return None
         return values.view("<f8")
 
@@ -166,7 +170,7 @@ class Sidecar:
             create_private(self.folder, is_folder=True)
             create_private(part, self.folder.with_suffix(""))
             with part.open("wb") as file:
-                file.write(_digest(key, data))
+                file.write(_checksum(key, data))
                 for values in data:
                     file.write(values.data)
             part.replace(self.folder / key)
@@ -182,8 +186,9 @@ class Sidecar:
                     path.unlink(missing_ok=True)
 
 
-def _digest(key: str, parts: Iterable[Bytes]) -> bytes:
-    digest = hashlib.sha256(key.encode())
+def _checksum(key: str, parts: Iterable[Bytes]) -> bytes:
+    """A CRC-32: for large arrays, a digest takes as long as what is computed from them."""
+    checksum = zlib.crc32(key.encode())
     for values in parts:
-        digest.update(values.data)
-    return digest.digest()
+        checksum = zlib.crc32(values.data, checksum)
+    return checksum.to_bytes(_CHECKSUM_BYTES, "little")

@@ -289,8 +289,8 @@ def test_the_sidecar_has_what_the_present_board_needs(folder: Path) -> None:
     here("run", folder)
     added = {path.name for path in kept.iterdir()}
 
-    # Of each row means and sums, and of a team the moves; seven tables; the largest statistics; and the resamples.
-    assert len(before) == 6 * 2 + 5 + 7 + 1 + 1
+    # Of each row means and sums, and of a team the moves; eight tables; the largest statistics; and the resamples.
+    assert len(before) == 6 * 2 + 5 + 8 + 1 + 1
     assert all(path.stat().st_mode & 0o077 == 0 for path in kept.iterdir())
     assert withdrawn < before
     assert len(added - withdrawn) == 3

@@ -9,13 +9,13 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from scorer.errors import ScorerError
 from scorer.files import code_digest
-from scorer.measures.matched import Floats, Ints
+from scorer.measures.matched import Floats, Ints, rows_at
 from scorer.scoring.statistics import blocks
 from scorer.scoring.statistics.all_pairs import AllPairs, Change
 from scorer.scoring.statistics.judges import TwoJudges
@@ -40,6 +40,8 @@ class Arrays(Protocol):
 
     used: set[str]
     """The keys that were loaded or saved, or that otherwise must stay."""
+    recent: dict[str, tuple[object, Any]]
+    """What was returned last of each kind, which the analysis of a ranking takes from its board: its name, and it."""
 
     def load(self, key: str) -> Floats | None:
         """Return the array of a key, [value]; None if it is absent."""
@@ -53,6 +55,7 @@ class MemoryArrays:
 
     def __init__(self) -> None:
         self.used: set[str] = set()
+        self.recent: dict[str, tuple[object, Any]] = {}
         self._stored: dict[str, Floats] = {}
 
     def load(self, key: str) -> Floats | None:
@@ -87,7 +90,11 @@ class Kept:
         if width <= _TOGETHER:
             row_keys = [hashlib.sha256(row.encode()).digest() for row in self.rows]
             return self._table(self._key("rows", what, width), row_keys, width, compute)
-        keys, absent = self._keys(what, width), []
+        keys, absent, name = self._keys(what, width), [], self._key(what, width)
+        of, (places, found) = self.arrays.recent.get(what, ("", ({}, None)))
+        if of == name and places.keys() >= set(self.rows):
+            self.arrays.used.update(keys)
+            return rows_at(found, np.array([places[row] for row in self.rows], dtype=np.int64))
         found = np.empty((len(keys), width))
         for place, key in enumerate(keys):
             stored = self.arrays.load(key)
@@ -96,10 +103,11 @@ class Kept:
             else:
                 absent.append(place)
         for block in blocks(len(absent), _COMPUTED_AT_ONCE):
-            places = absent[block]
-            found[places] = compute(np.array(places))
-            for place in places:
+            chosen = absent[block]
+            found[chosen] = compute(np.array(chosen))
+            for place in chosen:
                 self.arrays.save(keys[place], found[place])
+        self.arrays.recent[what] = name, ({row: place for place, row in enumerate(self.rows)}, found)
         return found
 
     def of_pairs(
@@ -145,6 +153,9 @@ class Kept:
         """
         own, flips = self._keys(what, width), sums.shape[1]
         key = self._key("pairs", flips)
+        of, recent = self.arrays.recent.get("pairs", ((), None))
+        if of == (key, own) and isinstance(recent, AllPairs):
+            return recent
         last, found = _unpacked(self.arrays.load(key)), None
         if last is not None:
             rows, before = last
@@ -158,14 +169,23 @@ class Kept:
         found = found or AllPairs.of(scores, sums)
         keys = np.frombuffer(bytes.fromhex("".join(own)), dtype=np.float64)
         self.arrays.save(key, np.array([len(own), flips]), keys, found.size.ravel(), found.of_each.ravel())
+        self.arrays.recent["pairs"] = (key, own), found
         return found
 
     def _keys(self, what: str, width: int) -> list[str]:
-        return [self._key(what, width, row) for row in self.rows]
+        of_all, keys = self._hash(what, width), []
+        for row in self.rows:
+            of_row = of_all.copy()
+            of_row.update(row.encode())
+            keys.append(of_row.hexdigest())
+        return keys
 
     def _key(self, *parts: object) -> str:
+        return self._hash(*parts).hexdigest()
+
+    def _hash(self, *parts: object) -> hashlib._Hash:
         text = json.dumps([code_digest(), self.ranking, parts], ensure_ascii=True)
-        return hashlib.sha256(text.encode("ascii")).hexdigest()
+        return hashlib.sha256(text.encode("ascii"))
 
 
 def number_of(queries: Ints) -> float:

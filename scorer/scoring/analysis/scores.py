@@ -123,6 +123,12 @@ class TaskScores:
 
         return self._values(f"percentile of {self.resamples}", 2, intervals)
 
+    @property
+    def deciles(self) -> Floats:
+        """[row, 9]: the deciles of the scores to show."""
+        shares = np.arange(1, 10) / 10
+        return self._values("deciles", 9, lambda rows: np.nanquantile(self.shown[rows], shares, axis=1).T)
+
     @cached_property
     def intervals(self) -> Floats:
         """[row, 2]: the intervals of the means that are shown."""
@@ -284,17 +290,16 @@ def medians_of_others(scores: Floats, ranked: Ints) -> Floats:
         medians[ranked] = np.nan
         return medians
 
+    middle = {(others - 1) // 2, others // 2}
+
     def fill(queries: slice) -> None:
-        # A row takes one place in the ascending scores: those from there on move down by one.
         own = of_ranked[:, queries].T.copy()
-        order = np.argsort(own, axis=1, kind="stable")
-        ascending, place = np.take_along_axis(own, order, axis=1), np.empty(order.shape, dtype=np.int64)
-        np.put_along_axis(place, order, np.arange(len(ranked)), axis=1)
-        middle = np.zeros(own.shape)
-        for index in {(others - 1) // 2, others // 2}:
-            shifted = index + (place <= index)
-            middle += np.take_along_axis(ascending, shifted, axis=1) / len({(others - 1) // 2, others // 2})
-        medians[ranked, queries] = middle.T
+        ascending, found = np.sort(own, axis=1), np.zeros(own.shape)
+        for index in middle:  # without a row that is not above it, the next value takes its place
+            found += np.where(own <= ascending[:, [index]], ascending[:, [index + 1]], ascending[:, [index]]) / len(
+                middle
+            )
+        medians[ranked, queries] = found.T
 
     in_threads(fill, blocks(scores.shape[1], _QUERIES_AT_ONCE))
     return medians

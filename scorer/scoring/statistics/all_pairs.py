@@ -176,7 +176,9 @@ class AllPairs:
             own = sums[order, block]
             found, buffer = np.zeros(own.shape), np.empty(own.shape)
             before, gone = self.of_each[stayed, block], sums_of_gone[:, block]
-            found[:old] = _without(before, gone, inverse_of_gone, own[:old], inverse[:old, :old])
+            found[:old] = (
+                _without(before, gone, inverse_of_gone, own[:old], inverse[:old, :old]) if len(gone) else before
+            )
             for i in range(old, len(own)):
                 statistics = _statistics(own[i], own[:i], inverse[i, :i], buffer[:i])
                 np.maximum(found[:i], statistics, out=found[:i])

@@ -23,7 +23,7 @@ from scorer.scoring.statistics.all_pairs import EQUAL_WITHIN, ExactSums
 from scorer.scoring.statistics.paired_tests import holm_matrix, wilcoxon_greater
 from scorer.scoring.statistics.resampling import column_quantiles
 
-_RANKINGS_AT_ONCE = 512
+_RANKINGS_AT_ONCE = 1024
 """Rankings in a block, which remains in the cache of a processor."""
 
 
@@ -47,19 +47,27 @@ def resampled_taus(resampled: Ints, ranks: Ints) -> Floats:
 
     def of_block(start: int) -> Floats:
         """[2, resample]: concordant minus discordant pairs, and the pairs without a tie in the resample."""
-        block = np.ascontiguousarray(resampled[start : start + _RANKINGS_AT_ONCE, order].T, dtype=small)
-        balance, untied = np.zeros((2, block.shape[1]))
-        for i in range(count - 1):
-            above, below = block[i + 1 :] > block[i], block[i + 1 :] < block[i]
-            signs = above.view(np.int8) - below.view(np.int8)
-            balance += signs[higher[i] - i - 1 :].sum(axis=0, dtype=small)
-            untied += np.logical_or(above, below, out=above).view(np.int8).sum(axis=0, dtype=small)
-        return np.stack([balance, untied])
+        rows = resampled[start : start + _RANKINGS_AT_ONCE].astype(small)
+        block, ordered = np.ascontiguousarray(rows[:, order].T), np.sort(rows, axis=1)
+        opens = (ordered[:, 1:] != ordered[:, :-1]) * np.arange(1, count, dtype=small)
+        untied = np.maximum.accumulate(opens, axis=1).sum(axis=1, dtype=np.int64)
+        concordant, only_there = np.zeros((2, len(rows)), dtype=np.int64)
+        for i, end in enumerate(higher.tolist()):
+            concordant += _counts(block[end:] > block[i])
+            if end > i + 1:
+                only_there += _counts(block[i + 1 : end] != block[i])
+        return np.stack([2 * concordant - (untied - only_there), untied]).astype(np.float64)
 
     blocks = in_threads(of_block, range(0, len(resampled), _RANKINGS_AT_ONCE))
     balance, untied = np.hstack([np.zeros((2, 0)), *blocks])
     pairs = np.sqrt(float((count - higher).sum()) * untied)
     return ratio(balance, pairs, pairs > 0)
+
+
+def _counts(those: Bools) -> Ints:
+    """How many of each column there are, [column], from [row, column]: sums of bytes are fast."""
+    every = those.view(np.uint8)
+    return sum((every[rows].sum(axis=0, dtype=np.uint8) for rows in blocks(len(every), 255)), np.zeros(1, np.int64))
 
 
 def footrule(ranks: Ints, other: Ints) -> float:
@@ -142,7 +150,7 @@ def mean_moves(means: Floats) -> Floats:
     return np.asarray(np.abs(after - before).mean(axis=1))
 
 
-_SCORES_AT_ONCE = 1 << 17
+_SCORES_AT_ONCE = 1 << 15
 """Values that are ranked at a time: what is computed of them remains in the cache of a processor."""
 
 # Ranks
@@ -185,18 +193,19 @@ def small_ranks(count: int) -> type[np.signedinteger[Any]]:
 
 def _ranked(values: Floats, decimals: int | None) -> Ints:
     values = values if decimals is None else np.round(values, decimals)
-    order = np.argsort(-values, axis=-1, kind="stable")
+    order = np.argsort(-values, axis=-1)
     ordered = np.take_along_axis(values, order, axis=-1)
     before, after = ordered[..., :-1], ordered[..., 1:]
-    position = np.zeros(values.shape, dtype=np.int64)
+    position = np.zeros(values.shape, dtype=small_ranks(values.shape[-1]))
     if values.shape[-1] > 1:
         with np.errstate(invalid="ignore"):
             opens = before - after > EQUAL_WITHIN * np.maximum(np.abs(before), np.abs(after))
-        at = np.arange(1, values.shape[-1])
-        position[..., 1:] = np.maximum.accumulate(np.where(opens, at, 0), axis=-1)
-    undefined = np.isnan(ordered)
-    last = np.where(undefined, -1, position).max(axis=-1, initial=-1, keepdims=True)
-    position = np.where(undefined, last + 1, position)
+        at = np.arange(1, values.shape[-1], dtype=position.dtype)
+        np.maximum.accumulate(opens * at, axis=-1, out=position[..., 1:])
+    if np.isnan(ordered[..., -1:]).any():
+        undefined = np.isnan(ordered)
+        last = np.where(undefined, -1, position).max(axis=-1, initial=-1, keepdims=True)
+        position = np.where(undefined, last + 1, position)
     ranks = np.empty(values.shape, dtype=np.int64)
     np.put_along_axis(ranks, order, position + 1, axis=-1)
     return ranks
@@ -288,7 +297,8 @@ Holm's correction over all ordered pairs.
 def by_query_ranks(scores: Floats) -> dict[str, Ranking]:
     """Return the rankings by the mean and by the median of the ranks on single queries, which are computed once."""
     of_queries = _query_ranks(scores)
-    by_rule = {"mean-rank": means(of_queries), "median-rank": _medians(of_queries)}
+    sums, counts = np.nansum(of_queries, axis=1), (~np.isnan(of_queries)).sum(axis=1)  # sums of whole numbers are exact
+    by_rule = {"mean-rank": ratio(sums, counts, counts > 0), "median-rank": _medians(of_queries)}
     return {rule: ranking(values, higher_is_better=False) for rule, values in by_rule.items()}
 
 
@@ -298,7 +308,8 @@ def means(scores: Floats) -> Floats:
 
 
 def _medians(scores: Floats) -> Floats:
-    return np.array([np.median(row) if row.size else math.nan for row in _defined(scores)], dtype=float)
+    rows = map(np.sort, _defined(scores))  # faster than to select, as `median` does
+    return np.array([(row[(row.size - 1) // 2] + row[row.size // 2]) / 2 if row.size else math.nan for row in rows])
 
 
 def _defined(scores: Floats) -> list[Floats]:

@@ -122,10 +122,16 @@ def column_quantiles(values: Floats | Ints, shares: Floats) -> Floats:
 
     `values` are [row, column] without NaN. Only a part of the columns is copied at a time.
     """
-    quantiles = np.empty((values.shape[1], len(shares)))
+    quantiles, at = np.empty((values.shape[1], len(shares))), shares * (len(values) - 1)
+    low = at.astype(np.int64)
+    high, rest = np.minimum(low + 1, len(values) - 1), at - low
 
     def fill(block: slice) -> None:
-        quantiles[block] = np.quantile(values[:, block], shares, axis=0).T
+        ascending = np.sort(
+            np.ascontiguousarray(values[:, block].T), axis=1
+        )  # faster than to select, as `quantile` does
+        one, other = ascending[:, low], ascending[:, high]
+        quantiles[block] = np.where(rest < 0.5, one + (other - one) * rest, other - (other - one) * (1 - rest))
 
     in_threads(fill, blocks(values.shape[1], _COLUMNS_AT_ONCE))
     return quantiles
