@@ -14,7 +14,7 @@ import numpy as np
 
 from scorer.lists.solution import Solution
 from scorer.options import LEVEL
-from scorer.runs.aligned import Run
+from scorer.runs import Run
 from scorer.runs.similar import similar, sketch
 from studies.drawing import STYLES, Axis, Drawing
 from studies.study import Claim, Study, verdict

@@ -11,7 +11,7 @@ import math
 from argparse import ArgumentParser, ArgumentTypeError, _ActionsContainer
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from inspect import Parameter, signature
@@ -157,7 +157,7 @@ def option(help_text: str, usage: str = "", *, also: Argument | None = None, **s
 
 
 def group(title: str = "") -> Any:
-    """Declare a parameter whose type is a dataclass: its fields are options, in the help below the title if it has one."""
+    """Declare a parameter whose type is a dataclass: its fields are options, below the title in the help."""
     return title
 
 
@@ -204,7 +204,7 @@ def add_parameters(parser: Parser, function: Callable[..., object], into: _Actio
                 one.add_to(target, parameter.name, parameter.annotation)
             case OfChallenge() as challenge:
                 challenge.add_to(parser)
-            case title:
+            case str(title):
                 add_parameters(parser, parameter.annotation, parser.add_argument_group(title) if title else target)
 
 
@@ -212,7 +212,7 @@ def _arguments(function: Callable[..., object], values: Mapping[str, Any]) -> di
     """The arguments of a function or of a dataclass, by the values of a parser."""
     return {
         each.name: each.annotation(**_arguments(each.annotation, values))
-        if is_dataclass(each.annotation)
+        if isinstance(each.default, str)
         else values[each.name]
         for each in parameters_of(function)
     }

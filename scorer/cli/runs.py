@@ -34,7 +34,7 @@ from scorer.wording import aligned, counted, printable, quoted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from scorer.runs.aligned import Run
+    from scorer.runs import Run
     from scorer.runs.fuse import FusedCounts
     from scorer.runs.fusion import GivenParameter
     from scorer.runs.overlap import Overlaps
@@ -183,7 +183,7 @@ def fuse(
 
     With --solution and --measure, the parameter of the method gets the value with which the fused run scores best.
     """
-    from scorer.runs.aligned import runs_of
+    from scorer.runs import runs_of
     from scorer.runs.fuse import METHODS, NORMALISATIONS, Fusion, fuse_to, target_format
 
     if methods:
@@ -280,7 +280,7 @@ def pool(
     runs. With the grades, the rows are new rows of the solution.
     """
     from scorer.lists.solution import Solution
-    from scorer.runs.aligned import runs_of
+    from scorer.runs import runs_of
     from scorer.runs.overlap import pool as pooled
     from scorer.runs.overlap import pool_text
 

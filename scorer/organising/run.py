@@ -46,7 +46,7 @@ from scorer.wording import quoted
 if TYPE_CHECKING:
     from scorer.lists.solution import Solution
     from scorer.measures.matched import Floats, Ints
-    from scorer.runs.aligned import Run
+    from scorer.runs import Run
     from scorer.runs.similar import Alike
     from scorer.scoring.executors.base import Executor, FileOutcome
 
@@ -379,7 +379,7 @@ def scored_runs(
     """The rules of a track in force, its entries in their order, and the runs that it scored and whose bytes are there,
     by their digests.
     """
-    from scorer.runs.aligned import Run  # noqa: PLC0415 (Arrow is slow to load)
+    from scorer.runs import Run  # noqa: PLC0415 (Arrow is slow to load)
 
     def read(view: Snapshot) -> tuple[RuleSet, Entries]:
         rules = RuleSet.of(view, track, store).in_force(view)

@@ -27,8 +27,7 @@ from scorer.lists.reading.arrow import from_numpy, pc, take, text_buffers, texts
 from scorer.lists.reading.blocks import Ranked, UnreadableError
 from scorer.lists.reading.memory import PyarrowTable
 from scorer.measures.matched import Floats, Ints
-from scorer.runs import fusion
-from scorer.runs.aligned import AlignedRuns, Run, Runs, by_id_within_ties, for_each_part, runs_of
+from scorer.runs import AlignedRuns, Run, Runs, by_id_within_ties, for_each_part, fusion, runs_of
 from scorer.runs.fusion import GivenParameter, Method, Normalisation, Weights
 from scorer.wording import counted, printable, quoted, suggestion
 

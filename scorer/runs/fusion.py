@@ -10,7 +10,7 @@ import numpy as np
 
 from scorer.errors import FusionError
 from scorer.measures.matched import About, Bools, Declared, Floats, Ints, Parameter, declaration
-from scorer.runs.aligned import AlignedRuns, by_id_within_ties
+from scorer.runs import AlignedRuns, by_id_within_ties
 from scorer.wording import counted, quoted
 
 Weights = Floats

@@ -22,7 +22,7 @@ from scorer.measures.matched import About, Bools, Floats, Ints, ratio
 from scorer.measures.names import Registry
 from scorer.measures.user_models import extrapolated_overlap
 from scorer.options import DEFAULT_SIMILARITIES
-from scorer.runs.aligned import AlignedRuns, Run, Runs, for_each_part, runs_of
+from scorer.runs import AlignedRuns, Run, Runs, for_each_part, runs_of
 from scorer.wording import counted, html_table, quoted
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from scorer.lists.reading.arrow import fingerprints
 from scorer.lists.solution import UNKNOWN, Solution
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.options import LEVEL
-from scorer.runs.aligned import AlignedRuns, Run, for_each_part
+from scorer.runs import AlignedRuns, Run, for_each_part
 
 _HEADS = 10, 100
 """Copies are sought in so many first ranks of the lists, and in all ranks that count."""

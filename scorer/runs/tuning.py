@@ -19,7 +19,7 @@ from scorer.lists.reading.arrow import id_order
 from scorer.lists.solution import UNKNOWN, Solution, Source
 from scorer.measures import Measure, parse_one
 from scorer.measures.matched import Ints, JudgedItems, Matched, Parameter
-from scorer.runs.aligned import AlignedRuns, Runs, for_each_part, runs_of
+from scorer.runs import AlignedRuns, Runs, for_each_part, runs_of
 from scorer.runs.fuse import METHODS, Fusion, check_depth, method_named, normalisation_named
 from scorer.runs.fusion import STEP, GivenParameter, Normalisation, Weights, value_of
 from scorer.scoring.outcomes import aggregated, check_gains

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scorer import runs as aligned
 from scorer.errors import SubmissionError
 from scorer.lists.reading import blocks as reading_bytes
 from scorer.lists.reading.arrow import take
-from scorer.runs import aligned
-from scorer.runs.aligned import AlignedRuns, Run, for_each_part
+from scorer.runs import AlignedRuns, Run, for_each_part
 from tests.oracles_runs import ranked
 from tests.strategies import examples
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import scorer
 from scorer.lists.detection import format_named
-from scorer.runs.aligned import Run, for_each_part
+from scorer.runs import Run, for_each_part
 from scorer.runs.fuse import METHODS, NORMALISATIONS, FusedCounts, Fusion, fused_rows, trec_lines
 from tests.commands import Terminal, process
 from tests.strategies import examples
@@ -178,7 +178,7 @@ def test_standard_output_gets_other_formats(files: Path, monkeypatch: pytest.Mon
     """A table is written at the end."""
     out = TextIOWrapper(BytesIO())
     monkeypatch.setattr(sys, "stdout", out)
-    from scorer.runs.aligned import runs_of
+    from scorer.runs import runs_of
     from scorer.runs.fuse import fuse_to
 
     fuse_to(

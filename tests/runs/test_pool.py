@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scorer.lists.solution import Solution, excluded
 from scorer.organising.run import scored_runs
-from scorer.runs.aligned import Run
+from scorer.runs import Run
 from scorer.runs.overlap import pool
 from tests.commands import Terminal
 from tests.live_challenges import ANNOUNCED, BEFORE, GOOD, OTHER, POOR, SOLUTION, Live, day, lists

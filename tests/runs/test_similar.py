@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scorer.board.reports.comparisons import similar_text
 from scorer.lists.solution import Solution
 from scorer.options import LEVEL
-from scorer.runs.aligned import Run
+from scorer.runs import Run
 from scorer.runs.similar import MOST_SAMPLED, RARITY, SKETCH_WIDTH, Alike, shared, similar, sketch
 from studies.copies import copies
 from tests.commands import here
