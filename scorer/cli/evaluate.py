@@ -38,13 +38,7 @@ from scorer.cli.parameters import (
     whole_number,
     wrong_call,
 )
-from scorer.errors import (
-    ContentError,
-    Problem,
-    ScorerError,
-    SolutionError,
-    SubmissionError,
-)
+from scorer.errors import ContentError, Problem, ScorerError, SolutionError, SubmissionError
 from scorer.files import is_regular, shown
 from scorer.lists import READ_AS
 from scorer.wording import TABLES, counted, printable, quoted
