@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from operator import itemgetter
 
 from scorer import options
@@ -292,9 +293,9 @@ class Curve:
     """Rp@z at each of `build.cutoffs`; empty where the rule for ties has no formula for it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Board:
-    """The leaderboard of a track."""
+    """The leaderboard of a track. Every row and page reads it, so what is derived from all rows is computed once."""
 
     track: Track
     columns: tuple[str, ...]
@@ -363,7 +364,7 @@ class Board:
         """Whether preliminary scores are shown next to the final ones."""
         return self.track.shows_final and self.preliminary_queries > 0
 
-    @property
+    @cached_property
     def checked_queries(self) -> int:
         """How many of the queries of the shown scores people have judged again; 0 with one judge."""
         return max((row.correction.checked for row in self.rows if row.correction), default=0)
@@ -373,7 +374,7 @@ class Board:
         """Of the ranking by the primary measure."""
         return self.certainty[0] if self.certainty else None
 
-    @property
+    @cached_property
     def metadata_fields(self) -> tuple[MetadataField, ...]:
         """The fields of metadata that visitors see now."""
         return public_fields(self.track.shown_metadata, ended=has_ended(self.phases, self.track.stage, self.now))

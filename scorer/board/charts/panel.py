@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Container, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from hashlib import sha256
 from itertools import groupby, pairwise
 from typing import Any, Literal
@@ -26,7 +27,7 @@ def number_text(value: float, decimals: int) -> str:
     return f"{MINUS}{text}" if value < 0 and float(text) else text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Axis:
     """A scale from a round number to a round number."""
 
@@ -52,7 +53,7 @@ class Axis:
         values = [number * self.step for number in range(self.first, self.last + 1)]
         return tuple((value, f"{value:.{decimals}f}" if value else "0") for value in values)
 
-    @property
+    @cached_property
     def ticks(self) -> tuple[tuple[str, str], ...]:
         """The position and the label of each tick."""
         return tuple((self.percent(value), label) for value, label in self.labels)

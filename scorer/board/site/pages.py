@@ -18,7 +18,7 @@ from jinja2 import Environment, TemplateNotFound
 from markupsafe import Markup
 
 from scorer.board.board import Board, counting_rule, rules
-from scorer.board.charts.panel import ChartCache, svg_percent
+from scorer.board.charts.panel import Axis, ChartCache
 from scorer.board.overall import OverallBoard, overall_csv, overall_json
 from scorer.board.reports.leaderboard import (
     document_json,
@@ -133,11 +133,11 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
         track_pages.query_rows,
         next_reset,
         ordinal,
+        Axis.percent,
         rules,
         sentence,
         shared_ranks,
         shortened,
-        svg_percent,
         track_pages.other_marks,
         track_pages.over_time,
         track_links,
@@ -152,7 +152,6 @@ CONSTANTS: Mapping[str, object] = {
     "attempts": ATTEMPTS,
     "least_clusters": LEAST_UNITS,
     "least_checked": LEAST_CHECKED,
-    "most_queries": track_pages.MOST_QUERIES,
     "resamples": RESAMPLES,
     "seed": SEED,
     "state_words": STATE_WORDS,

@@ -527,6 +527,7 @@ def environment_of(own: Path | None) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         bytecode_cache=COMPILED[is_own],
+        auto_reload=False,
     )
     environment.filters |= FILTERS
     return environment

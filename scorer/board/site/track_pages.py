@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from bisect import bisect
+from bisect import bisect, bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -256,22 +256,40 @@ class Field:
         """The primary score of a row that the board is ranked by."""
         return self.board.shown_scores(self.board.rows[position].entry)[0]
 
-    def around(self, position: int) -> tuple[list[int], list[int], list[int]]:
+    def around(self, position: int) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
         """The other ranked teams that share the rank of a team, those above it, and those below it."""
-        own, ranks = self.board.rows[position].rank or 0, {at: self.board.rows[at].rank or 0 for at in self.ranked}
-        equal = [other for other in self.ranked if ranks[other] == own and other != position]
-        return equal, [at for at in self.ranked if ranks[at] < own], [at for at in self.ranked if ranks[at] > own]
+        ranks, own = self._ranks, self.board.rows[position].rank or 0
+        first, end = bisect_left(ranks, own), bisect(ranks, own)
+        return [each for each in self.ranked[first:end] if each != position], self.ranked[:first], self.ranked[end:]
 
-    def tested(self, position: int) -> dict[int, RowPair]:
-        """The pairs of a row with other teams, all pairs tested at once, by the position of the other team."""
+    @cached_property
+    def _ranks(self) -> Sequence[int]:
+        """The ranks of `ranked`."""
+        return [self.board.rows[position].rank or 0 for position in self.ranked]
+
+    def nearest(self, position: int) -> tuple[Sequence[int], Sequence[int]]:
+        """The two nearest teams above a row and the two below it, of those that all pairs were tested with at once.
+
+        First those that are separable from it, then the others.
+        """
         pairs = self.pairs.get(position, {})
-        return {other: pair for other, pair in pairs.items() if pair.is_separable is not None}
-
-    def nearest(self, position: int) -> list[int]:
-        """The two nearest teams above a row and the two below it among those that it was tested with."""
-        tested = sorted(self.tested(position))
+        tested = sorted(other for other, pair in pairs.items() if pair.is_separable is not None)
         at = bisect(tested, position)
-        return tested[max(at - 2, 0) : at + 2]
+        near = tested[max(at - 2, 0) : at + 2]
+        return [each for each in near if pairs[each].is_separable], [
+            each for each in near if not pairs[each].is_separable
+        ]
+
+    def needed(self, position: int) -> tuple[int, int] | None:
+        """The first neighbour in the ranking that is not separable from a team, and how many queries would separate
+        them; None where that is not known, or is more than anyone could collect.
+        """
+        at, pairs = self.ranked.index(position), self.pairs.get(position, {})
+        for other in (*self.ranked[:at][-1:], *self.ranked[at + 1 :][:1]):
+            pair = pairs.get(other)
+            if pair and pair.is_separable is False and 0 < (pair.queries_needed or 0) <= MOST_QUERIES:
+                return other, pair.queries_needed or 0
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,20 +376,20 @@ def _shares(pair: RowPair, own: int) -> tuple[tuple[int, str, str], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The histogram of a team, and what `pictures.html` draws it with."""
+    """The histogram of the scores of the queries of a team."""
 
     counts: tuple[int, ...]
     """The number of queries in each step."""
-    means: tuple[float, ...]
-    """Of the other teams; empty without any."""
     others: int
     """How many other teams there are."""
-    axis: Axis
-    """Of the counts."""
+    svg: Markup
 
 
 def distribution(field: Field, position: int) -> Distribution | None:
-    """Return the histogram of a row; None where it has none."""
+    """Return the histogram of a row; None where it has none.
+
+    The mean of the other teams is a line in steps, from the bottom on the left to the bottom on the right.
+    """
     row = field.board.rows[position]
     own = row.histogram
     if not own:
@@ -379,9 +397,32 @@ def distribution(field: Field, position: int) -> Distribution | None:
     is_ranked = row.rank is not None
     count, totals = field.histograms
     others = count - is_ranked
-    sums = [total - number * is_ranked for total, number in zip(totals, own, strict=True)] if others else []
-    means = tuple(total / others for total in sums)
-    return Distribution(own, means, others, axis_for([*own, *means]))
+    means = [(total - number * is_ranked) / others for total, number in zip(totals, own, strict=True)] if others else []
+    axis, step = axis_for([*own, *means]), 1 / len(own)
+    label = f"Queries from 0 to 1 in {len(own)} steps of {step:g}: {', '.join(map(str, own))}."
+    line = ""
+    if means:
+        label += f" Mean of the other teams: {', '.join(f'{mean:.1f}' for mean in means)}."
+        steps = [f"V{100 - axis.position(mean):.2f}H{100 * at * step:g}" for at, mean in enumerate(means, start=1)]
+        line = '<svg viewBox="0 0 100 100" preserveAspectRatio="none" width="100%" height="100%">'
+        line += f'<path class="field" d="M0 100{"".join(steps)}V100"/></svg>'
+    heights = [(svg_percent(100 - axis.position(value)), text) for value, text in axis.labels]
+    grid = [
+        f'<line class="grid" x2="100%" y1="{y}" y2="{y}"/><text class="last" x="-8" y="{y}" dy="4">{text}</text>'
+        for y, text in heights
+    ]
+    bars = [
+        f'<rect class="bar" x="{svg_percent(100 * at * step)}" y="{svg_percent(100 - axis.position(number))}" '
+        f'width="{svg_percent(100 * step - 0.5)}" height="{svg_percent(axis.position(number))}"/>'
+        for at, number in enumerate(own)
+        if number
+    ]
+    below = [
+        f'<text class="across" x="{svg_percent(100 * share)}" y="100%" dy="18">{share:g}</text>'
+        for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+    ]
+    start = f'<svg role="img" aria-label="{label}">\n'
+    return Distribution(own, others, Markup("".join([start, *grid, *bars, line, *below, "</svg>"])))  # noqa: S704
 
 
 def query_rows(field: Field, position: int) -> Iterator[tuple[str, float | None, float | None]]:
