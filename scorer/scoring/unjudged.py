@@ -204,11 +204,8 @@ class _Ratio:
 def _gain_ratio(lists: _Lists, found: JudgedItems, own: Bools, measure: Measure) -> _Ratio | None:
     """The ratio of nDCG; None where there are too many gains, or too large ones."""
     settings: Mapping[str, Any] = measure.settings
-    gains, ideal, queries = (
-        above_threshold(absolute_gains(settings["gain"]), settings["rel"]),
-        lists.matched.ideal,
-        lists.count.size,
-    )
+    gains = above_threshold(absolute_gains(settings["gain"]), settings["rel"])
+    ideal, queries = lists.matched.ideal, lists.count.size
     with np.errstate(over="ignore"):
         of_ideal = gains(ideal)
     levels = np.sort(of_ideal[of_ideal > 0])
@@ -216,14 +213,10 @@ def _gain_ratio(lists: _Lists, found: JudgedItems, own: Bools, measure: Measure)
     if levels.size > MOST_LEVELS or not np.isfinite(levels).all():
         return None
     above = np.array([np.bincount(ideal.query[of_ideal >= level], minlength=queries) for level in levels])
-    longest, cutoff = (
-        int(above.max() + lists.count.max(initial=0)),
-        measure.cutoff if isinstance(measure.cutoff, int) else 0,
-    )
-    weights = discounts(np.arange(1, max(longest, min(cutoff, _SUMMED_RANKS)) + 1), settings["discount"])[
-        : cutoff or None
-    ]
-    curve = np.append(0, np.cumsum(weights))
+    cutoff = measure.cutoff if isinstance(measure.cutoff, int) else 0
+    longest = max(int(above.max() + lists.count.max(initial=0)), min(cutoff, _SUMMED_RANKS))
+    weights = discounts(np.arange(1, longest + 1), settings["discount"])
+    curve = np.append(0, np.cumsum(weights[: cutoff or None]))
     return _Ratio(
         steps=np.diff(levels, prepend=0),
         above=above,

@@ -205,7 +205,7 @@ def _row_columns(rows: Iterable[Any], wanted: tuple[str, ...]) -> dict[str, Sequ
     first: tuple[str, ...] = ()
     read: list[tuple[Any, ...]] = []
     for line, row in enumerate(rows, 1):
-        kind = (type(row), *row) if isinstance(row, Mapping) else (type(row), len(row)) if _is_plain(row) else type(row)
+        kind = (type(row), *(row if isinstance(row, Mapping) else [len(row)] if isinstance(row, tuple | list) else ()))
         if kind not in known:
             try:
                 known[kind] = _getter(row, wanted)
@@ -215,14 +215,8 @@ def _row_columns(rows: Iterable[Any], wanted: tuple[str, ...]) -> dict[str, Sequ
         first = first or names
         if names != first:
             raise UnreadableError(f"found a row of {', '.join(names)}; expected {', '.join(first)}, as above", line)
-        if _is_plain(row) and len(row) != len(names):
-            raise UnreadableError(f"found a row of {len(row)}; expected a query, an item and a {wanted[2]}", line)
         read.append(get(row))
     return dict(zip(first or wanted[:3], zip(*read, strict=True) if read else ((), (), ()), strict=True))
-
-
-def _is_plain(row: object) -> bool:
-    return type(row) in (tuple, list)
 
 
 def _getter(row: Any, wanted: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
@@ -231,7 +225,9 @@ def _getter(row: Any, wanted: tuple[str, ...]) -> tuple[tuple[str, ...], Callabl
     if isinstance(row, tuple | list) and not fields:
         if len(row) == 4 and "subtopic" in wanted and not isinstance(row[2], str):
             return (*wanted[:3], "subtopic"), itemgetter(0, 1, 2, 3)
-        return wanted[:3], itemgetter(0, 1, 2) if len(row) == 3 else tuple
+        if len(row) != 3:
+            raise UnreadableError(f"found a row of {len(row)}; expected a query, an item and a {wanted[2]}")
+        return wanted[:3], itemgetter(0, 1, 2)
     if isinstance(row, Mapping):
         names = list(row)
     else:
