@@ -151,10 +151,11 @@ def score_queue(
     `first` are the entries of the first wave. Yields each submission with its outcome, once it is stored. Its bytes are
     kept before: those that are scored, because both have the digest of the submission.
     """
-    from scorer.scoring.executors.base import FileToScore, Processes  # noqa: PLC0415 (Arrow is slow to load)
+    from scorer.scoring.executors.base import FileToScore, Processes, Scoring  # noqa: PLC0415 (Arrow is slow to load)
 
     queries = rules.store_solution(store, solution)
     solution = solution.with_parts(flagged=rules.basis.flags(queries))
+    scoring = Scoring(solution, rules.rules, sources.limits)
     chosen = executor or Processes(os.cpu_count() or 1)
     wave, tried = sources.pending(first), set[str]()
     while wave:
@@ -165,7 +166,7 @@ def score_queue(
         # Closing it ends the work if the database fails or the caller stops.
         with (
             sources.keeping(wave) as why_not,
-            closing(chosen.results(solution, rules.rules, to_score, sources.limits, go_on)) as outcomes,
+            closing(chosen.results(scoring, to_score, go_on)) as outcomes,
         ):
             for position, outcome in outcomes:
                 submission = wave[position][1]

@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from scorer.errors import ChallengeError
-from scorer.limits import Limits
-from scorer.lists.solution import Solution
 from scorer.live.entries import with_outcomes
 from scorer.live.entry import key_of, submissions
 from scorer.live.errata import Placing, folded_errata
@@ -19,8 +17,7 @@ from scorer.organising.picks import forget_outcome
 from scorer.organising.render import boards
 from scorer.organising.run import carry_out, plan
 from scorer.scoring.executors import GoOn, always
-from scorer.scoring.executors.base import FileOutcomes, FileToScore, Serial
-from scorer.scoring.outcomes import Rules
+from scorer.scoring.executors.base import FileOutcomes, FileToScore, Scoring, Serial
 from scorer.settings.tracks import Challenge
 from scorer.store.schema import event_table
 from scorer.store.snapshot import Snapshot
@@ -379,10 +376,8 @@ class Counting:
 
     files: int = 0
 
-    def results(
-        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
-    ) -> FileOutcomes:
-        for each in Serial().results(solution, rules, files, limits, go_on):
+    def results(self, scoring: Scoring, files: Sequence[FileToScore], go_on: GoOn = always) -> FileOutcomes:
+        for each in Serial().results(scoring, files, go_on):
             self.files += 1
             yield each
 

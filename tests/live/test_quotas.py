@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.errors import ChallengeError
-from scorer.limits import ATTEMPTS, Limits
-from scorer.lists.solution import Solution
+from scorer.limits import ATTEMPTS
 from scorer.live.entries import quota_line
 from scorer.organising.errata import apply, preview_erratum
 from scorer.organising.picks import amend, retry
@@ -21,8 +20,8 @@ from scorer.organising.run import carry_out, plan
 from scorer.rules.phases import Phase, Phases
 from scorer.rules.quota import Claim, Cost, Left, Quota, UsedQuota, admissions, quota_rules
 from scorer.scoring.executors import GoOn, always
-from scorer.scoring.executors.base import Executor, FileOutcomes, FileToScore, Serial
-from scorer.scoring.outcomes import Failed, Rules
+from scorer.scoring.executors.base import Executor, FileOutcomes, FileToScore, Scoring, Serial
+from scorer.scoring.outcomes import Failed
 from scorer.settings.loading import read_challenge
 from tests.commands import here
 from tests.databases import record_teams, rows
@@ -375,17 +374,13 @@ class Failing:
     def __init__(self, mark: str) -> None:
         self.mark = mark
 
-    def results(
-        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
-    ) -> FileOutcomes:
+    def results(self, scoring: Scoring, files: Sequence[FileToScore], go_on: GoOn = always) -> FileOutcomes:
         """As the serial executor, but for these files."""
         failed = [self.mark in str(each.path) for each in files]
         for position in (position for position, is_failed in enumerate(failed) if is_failed):
             yield position, Failed("it took too long", "time")
         others = [position for position, is_failed in enumerate(failed) if not is_failed]
-        for index, outcome in Serial().results(
-            solution, rules, [files[position] for position in others], limits, go_on
-        ):
+        for index, outcome in Serial().results(scoring, [files[position] for position in others], go_on):
             yield others[index], outcome
 
 

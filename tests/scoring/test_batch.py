@@ -10,12 +10,9 @@ from pathlib import Path
 import pytest
 
 from scorer.errors import StoreError
-from scorer.limits import Limits
-from scorer.lists.solution import Solution
 from scorer.organising.run import carry_out, plan
 from scorer.scoring.executors import GoOn, always
-from scorer.scoring.executors.base import Executor, FileOutcome, FileToScore, Processes, Serial
-from scorer.scoring.outcomes import Rules
+from scorer.scoring.executors.base import Executor, FileOutcome, FileToScore, Processes, Scoring, Serial
 from scorer.settings.loading import read_challenge
 from scorer.settings.tracks import Challenge
 from scorer.store.store import Store
@@ -32,9 +29,9 @@ class Interrupted:
     what: Callable[[], object]
 
     def results(
-        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
+        self, scoring: Scoring, files: Sequence[FileToScore], go_on: GoOn = always
     ) -> Generator[tuple[int, FileOutcome], None, None]:
-        for number, result in enumerate(self.executor.results(solution, rules, files, limits, go_on)):
+        for number, result in enumerate(self.executor.results(scoring, files, go_on)):
             if number == len(files) // 2:
                 self.what()
             yield result

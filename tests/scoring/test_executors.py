@@ -25,7 +25,7 @@ from scorer.measures import parse
 from scorer.organising.job import RunOptions
 from scorer.scoring import submission
 from scorer.scoring.executors import base, dask
-from scorer.scoring.executors.base import Executor, FileOutcome, FileToScore, Processes, Serial
+from scorer.scoring.executors.base import Executor, FileOutcome, FileToScore, Processes, Scoring, Serial
 from scorer.scoring.executors.dask import Dask
 from scorer.scoring.outcomes import Failed, Rejected, Rules, Summary
 from tests.commands import Terminal, here
@@ -184,7 +184,7 @@ def executor(request: pytest.FixtureRequest) -> Executor:
 
 def results(executor: Executor, work: Work, files: list[FileToScore], limits: Limits = PATIENT) -> list[FileOutcome]:
     """The outcomes of the files, in their order. Each file has one."""
-    found = list(executor.results(work.solution, RULES, files, limits))
+    found = list(executor.results(Scoring(work.solution, RULES, limits), files))
     assert sorted(index for index, _ in found) == list(range(len(files)))
     return [result for _, result in sorted(found, key=lambda each: each[0])]
 
@@ -328,7 +328,7 @@ def test_a_batch_ends_if_the_scheduler_goes_away(
     """Finished files have their outcomes, and the others fail."""
     monkeypatch.setattr(dask, "WORKER_TIMEOUT", 2.0)
     with cluster_in(tmp_path) as cluster:
-        running = Dask(cluster.address).results(work.solution, RULES, work.with_a(pipe), PATIENT)
+        running = Dask(cluster.address).results(Scoring(work.solution, RULES, PATIENT), work.with_a(pipe))
         found = [next(running)]
         cluster.stop_scheduler()
         found += list(running)

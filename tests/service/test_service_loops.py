@@ -17,14 +17,13 @@ import pytest
 
 from scorer.errors import ChallengeError
 from scorer.limits import Limits
-from scorer.lists.solution import Solution
 from scorer.organising.run import carry_out, plan
 from scorer.organising.scan import Arrivals
 from scorer.organising.watch import ArrivalLoop, RunLoop, is_fresh
 from scorer.scoring.executors import GoOn, always
-from scorer.scoring.executors.base import FileOutcomes, FileToScore, Processes, Serial
+from scorer.scoring.executors.base import FileOutcomes, FileToScore, Processes, Scoring, Serial
 from scorer.scoring.executors.isolation import isolated
-from scorer.scoring.outcomes import Failed, Rules
+from scorer.scoring.outcomes import Failed
 from scorer.store.events import Failure
 from tests.live_challenges import GOOD, POOR, Live, day
 from tests.served import Served, served
@@ -175,16 +174,14 @@ class Slow:
     scored: list[Path] = field(default_factory=list)
     going_on: threading.Event = field(default_factory=threading.Event)
 
-    def results(
-        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
-    ) -> FileOutcomes:
+    def results(self, scoring: Scoring, files: Sequence[FileToScore], go_on: GoOn = always) -> FileOutcomes:
         for index, file in enumerate(files):
             if not go_on():
                 return
             time.sleep(0.02)
             assert len(self.scored) != self.pause_after or self.going_on.wait(60)
             self.scored.append(Path(str(file.path)))
-            for _, outcome in Serial().results(solution, rules, [file], limits):
+            for _, outcome in Serial().results(scoring, [file]):
                 yield index, outcome
 
 

@@ -40,9 +40,7 @@ FileOutcomes = Generator[tuple[int, FileOutcome], None, None]
 class Executor(Protocol):
     """Scores files."""
 
-    def results(
-        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
-    ) -> FileOutcomes:
+    def results(self, scoring: Scoring, files: Sequence[FileToScore], go_on: GoOn = always) -> FileOutcomes:
         """Yield the index of each file and its outcome, in the order in which they are done, each within the limits."""
         ...
 
@@ -54,7 +52,7 @@ class Scoring:
     solution: Solution
     rules: Rules
     limits: Limits
-    threads: int
+    threads: int = 1
     """How many threads may score a large file."""
 
 
@@ -80,9 +78,7 @@ class Processes:
 
     count: int
 
-    def results(
-        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
-    ) -> FileOutcomes:
+    def results(self, scoring: Scoring, files: Sequence[FileToScore], go_on: GoOn = always) -> FileOutcomes:
         if not files:
             return
         from scorer.scoring.executors.isolation import (
@@ -90,8 +86,8 @@ class Processes:
         )
 
         threads = max(1, (os.cpu_count() or 1) // min(self.count, len(files)))
-        scoring = Scoring(solution, rules, limits, threads)
-        with closing(isolated(outcome_of, scoring, files, limits, count=self.count, go_on=go_on)) as outcomes:
+        shared, limits = replace(scoring, threads=threads), scoring.limits
+        with closing(isolated(outcome_of, shared, files, limits, count=self.count, go_on=go_on)) as outcomes:
             yield from outcomes
 
 
@@ -103,10 +99,8 @@ class Serial:
     crashes Python ends the run.
     """
 
-    def results(
-        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
-    ) -> FileOutcomes:
-        scoring = Scoring(solution, rules, limits, os.cpu_count() or 1)
+    def results(self, scoring: Scoring, files: Sequence[FileToScore], go_on: GoOn = always) -> FileOutcomes:
+        scoring = replace(scoring, threads=os.cpu_count() or 1)
         for index, file in enumerate(files):
             if not go_on():
                 return

@@ -20,8 +20,6 @@ import pyarrow as pa
 import scorer
 from scorer.errors import ExecutorError, need_libraries
 from scorer.files import Compressed, code_digest
-from scorer.limits import Limits
-from scorer.lists.solution import Solution
 from scorer.scoring.executors import GoOn, always
 from scorer.scoring.executors.base import (
     FileOutcome,
@@ -31,7 +29,7 @@ from scorer.scoring.executors.base import (
     Scoring,
     outcome_of,
 )
-from scorer.scoring.outcomes import Failed, Rules, too_slow
+from scorer.scoring.outcomes import Failed, too_slow
 
 SCHEDULER_TIMEOUT = 10.0
 """The seconds in which the scheduler must answer."""
@@ -60,19 +58,15 @@ class Dask:
 
     address: str
 
-    def results(
-        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
-    ) -> FileOutcomes:
+    def results(self, scoring: Scoring, files: Sequence[FileToScore], go_on: GoOn = always) -> FileOutcomes:
         """See `Executor`. Raises ExecutorError if the cluster does not answer or a worker has another scorer."""
         for is_kept, results in ((True, Processes(os.cpu_count() or 1).results), (False, self._by_workers)):
             chosen = [index for index, file in enumerate(files) if isinstance(file.path, Compressed) == is_kept]
-            with closing(results(solution, rules, [files[index] for index in chosen], limits, go_on)) as outcomes:
+            with closing(results(scoring, [files[index] for index in chosen], go_on)) as outcomes:
                 for position, outcome in outcomes:
                     yield chosen[position], outcome
 
-    def _by_workers(
-        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn
-    ) -> FileOutcomes:
+    def _by_workers(self, scoring: Scoring, files: Sequence[FileToScore], go_on: GoOn) -> FileOutcomes:
         if not files:
             return
         need_libraries("distributed")
@@ -83,7 +77,7 @@ class Dask:
         except (OSError, ValueError) as error:
             raise ExecutorError(f"no Dask scheduler answers at {self.address} ({error})") from error
         with client:
-            yield from _Batch(client, Scoring(solution, rules, limits, 1), files, go_on).results()
+            yield from _Batch(client, scoring, files, go_on).results()
 
 
 @dataclass(slots=True, eq=False)
