@@ -301,7 +301,7 @@ def entries(
     else:
         print_result((csv_table if form == "csv" else text_table)(entries_table(listed)))
     if form == "table":
-        print_message(*misdated_lines(entry for track_entries in listed for entry in track_entries.entries))
+        print_message(*misdated_lines(entry for entries, _ in listed for entry in entries))
 
 
 def phases(

@@ -22,7 +22,7 @@ from scorer.board.board import Board, PastBoard, PastRow, Row
 from scorer.board.build import board as built_board
 from scorer.board.build import with_changes, with_slices
 from scorer.board.overall import overall_board
-from scorer.board.reports.leaderboard import TrackEntries
+from scorer.board.reports.leaderboard import Listed
 from scorer.board.site.analysis_page import Values, analysis_values
 from scorer.board.site.folder import FRONT_PAGE, KeptPages, listed_files, write, write_first
 from scorer.board.site.pages import SiteContent, site_files
@@ -83,10 +83,10 @@ def boards(
     return made
 
 
-def listed_entries(view: Snapshot, tracks: Sequence[Track]) -> list[TrackEntries]:
+def listed_entries(view: Snapshot, tracks: Sequence[Track]) -> Listed:
     """The entries of some tracks, each with the public board of its track."""
     return [
-        TrackEntries(entries(Now.of(view, track)).all, board)
+        (entries(Now.of(view, track)).all, board)
         for track, board in zip(tracks, boards(view, tracks, pending=True), strict=True)
     ]
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -115,36 +115,30 @@ ENTRIES_VERSION = 2
 """The version of the structure. It increases with every change that a reader could notice, except for new keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class TrackEntries:
-    """The entries of a track, and its public board."""
-
-    entries: tuple[Entry, ...]
-    """In the order of the record."""
-    board: Board
-    """As visitors may see it: its entries have the scores that may be shown."""
+Listed = Sequence[tuple[Sequence[Entry], Board]]
+"""The entries of each track, and its board as visitors may see it: entries there have the scores that may be shown."""
 
 
-def entry_values(tracks: Iterable[TrackEntries]) -> list[dict[str, Any]]:
+def entry_values(tracks: Listed) -> list[dict[str, Any]]:
     """Return the entries as plain values, in the order of the record, with the scores that may be shown.
 
     The scores are those of the primary measure. An entry of a frozen period has none.
     """
-    entries = [values for track in tracks for values in _of_track(track)]
-    return sorted(entries, key=lambda values: values["id"])
+    found = [values for entries, board in tracks for values in _of_track(entries, board)]
+    return sorted(found, key=lambda values: values["id"])
 
 
-def entries_json(tracks: Iterable[TrackEntries]) -> str:
+def entries_json(tracks: Listed) -> str:
     """Return the entries as a JSON document."""
     document = {"version": ENTRIES_VERSION, "entries": entry_values(tracks)}
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
 
 
-def entries_table(tracks: Sequence[TrackEntries]) -> Table:
+def entries_table(tracks: Listed) -> Table:
     """Return the entries as a table."""
     heads = ("id", "track", "team", "file", "received", "recorded", "phase", "state", "counts", "preliminary", "final")
     numeric = {"id", "preliminary", "final"}
-    shown = {track.board.track.name: track.board.track for track in tracks}
+    shown = {board.track.name: board.track for _, board in tracks}
     fields = {each.name: each for track in shown.values() for each in track.metadata}
 
     def decimals(head: str, track: str) -> int:
@@ -165,10 +159,9 @@ def entries_table(tracks: Sequence[TrackEntries]) -> Table:
     )
 
 
-def _of_track(track: TrackEntries) -> Iterable[dict[str, Any]]:
-    board = track.board
+def _of_track(entries: Sequence[Entry], board: Board) -> Iterable[dict[str, Any]]:
     public = {entry.index: entry for row in (*board.rows, *board.late) for entry in row.entries}
-    for entry in track.entries:
+    for entry in entries:
         shown = public.get(entry.index)
         yield {
             "id": entry.index,
