@@ -226,7 +226,10 @@ def _events(lines: Sequence[LogLine], opened: Opened, lost: Mapping[int, LogLine
         f"the {counted(len(opened), 'published event')} have their leaves and kinds in the log",
         _not_opened(lines, opened, lost),
     )
-    unknown = [f"event {index}: {name}" for index, row in opened.items() for name in _unknown_keys(row["fields"])]
+    known = {"at", "body", "index", "kind", "track"}
+    of_events = ((index, row["fields"]) for index, row in opened.items())
+    keys = ((at, (*sorted(each.keys() - known), *unknown_keys(each["kind"], each["body"]))) for at, each in of_events)
+    unknown = [f"event {index}: {name}" for index, names in keys for name in names]
     yield Verified("the keys of the events are known", listed("nothing is known about", unknown), "open")
     gone = listed("a backup was restored, and nobody has the events", map(str, lost))
     yield Verified("no event was lost", gone, "open")
@@ -252,12 +255,6 @@ def _not_opened(lines: Sequence[LogLine], opened: Opened, lost: Mapping[int, Log
         if line.kind in UNPUBLISHED[line.version] and opening["fields"]["body"].get("state") != "applied":
             return f"event {line.index}, of the kind {line.kind}, has a text, which is not public"
     return ""
-
-
-def _unknown_keys(event: Mapping[str, Any]) -> Iterator[str]:
-    """The keys of an event that this version does not know, on any level."""
-    yield from sorted(event.keys() - {"at", "body", "index", "kind", "track"})
-    yield from unknown_keys(event["kind"], event["body"])
 
 
 def _named(settings: str) -> dict[str, str]:

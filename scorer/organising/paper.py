@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from scorer.board.board import Board, Row, rules
-from scorer.board.reports.leaderboard import cff, shown_interval, to_bibtex, to_csv, to_json
+from scorer.board.reports.leaderboard import certainty_values, cff, to_bibtex, to_csv, to_json
 from scorer.board.site.figures import analysis_figures, board_figures
 from scorer.board.site.pages import archived
 from scorer.errors import ChallengeError
@@ -38,7 +38,6 @@ from scorer.wording import (
     escape_latex,
     iso_time,
     latex_table,
-    letters,
     printable,
     table_of,
     utc_time,
@@ -98,14 +97,9 @@ def _results(board: Board) -> Table:
     decimals = board.track.shown_decimals
     rows: list[list[CellValue | Cell]] = []
     for row in board.rows:
-        certainty = row.primary_certainty
-        low, high = shown_interval(certainty, decimals)
-        ranks = (certainty.rank_range if certainty else None) or ("", "")
-        tier = letters(certainty.tier) if certainty and certainty.tier is not None else ""
-        score = board.shown_scores(row.entry)[0]
-        apart = "" if certainty is None or not certainty.separable_from_leader else "yes"
-        ends = (Cell(each, decimals) for each in (score, low, high))
-        rows.append([row.rank, _marked(row), *ends, *ranks, tier, apart])
+        low, high, *ranks, tier, apart = certainty_values(board, row).values()
+        ends = (Cell(each, decimals) for each in (board.shown_scores(row.entry)[0], low, high))
+        rows.append([row.rank, _marked(row), *ends, *ranks, tier, "yes" if apart else ""])
     heads = ("rank", "team", board.track.primary_measure.kind.name, "from", "to", "best", "worst", "tier", "separable")
     return table_of(heads, rows, ("team", "tier", "separable"))
 

@@ -131,7 +131,7 @@ def forget_outcome(store: Store, track: str, key: Key, reason: str) -> None:
 
     Results belong to the content of a file: other submissions with the same content are scored again, too.
     """
-    store.record_forgetting(lambda view: [(track, "forgetting", _about(store, view, track, key, reason))], key[1])
+    store.record_forgetting(lambda _: [(track, "forgetting", _about(key, reason))], key[1])
 
 
 def amend_received(store: Store, track: str, key: Key, received: datetime, reason: str) -> None:
@@ -140,21 +140,14 @@ def amend_received(store: Store, track: str, key: Key, received: datetime, reaso
         raise ValueError(f"a time without a zone: {received}")
     if is_misdated(received, store.now()):
         raise StoreError(f"{iso(received)}: is not a time of receipt; give one from 1990 on and not later than now")
-    amended = {"received": iso(received)}
-    store.record(lambda view: [(track, "amendment", {**_about(store, view, track, key, reason), **amended})])
+    store.record(lambda _: [(track, "amendment", {**_about(key, reason), "received": iso(received)})])
 
 
-def _about(store: Store, view: Snapshot, track: str, key: Key, reason: str) -> dict[str, str]:
-    """The body of a decision about a submission. Raises StoreError if it never arrived, or the reason is blank."""
+def _about(key: Key, reason: str) -> dict[str, str]:
+    """The body of a decision about a submission. Raises StoreError if the reason is blank."""
     if not reason.strip():
         raise StoreError("the reason is blank; give one: it is recorded")
-    state = recorded(view, track).get(key)
-    if state is None:
-        raise StoreError(
-            f"{store.where}: no submission of track {track} is {printable_name(key[0])} with the digest {key[1][:12]}; "
-            "the page of the team lists its entries"
-        )
-    return {"file": state.submission.file, "digest": state.submission.digest, "reason": reason}
+    return {"file": key[0], "digest": key[1], "reason": reason}
 
 
 def entry_named(view: Snapshot, tracks: Iterable[Track], name: str) -> SubmissionState:

@@ -254,7 +254,7 @@ def _exported(board: Board, row: Row) -> dict[str, CellValue]:
         **({"looks": row.looks} if board.shows_looks else {}),
         "last entry": None if row.last_received is None else iso_time(row.last_received),
         **({"status": row.team.status} if any(each.team.is_excluded for each in board.rows) else {}),
-        **_certainty(board, row),
+        **certainty_values(board, row),
         **(_corrected(row, board.track.shown_decimals) if board.checked_queries else {}),
         **(dict(zip(UNJUDGED_ENDS, row.primary_bounds or (None, None), strict=True)) if reach else {}),
         **{f"{_METADATA}{each.name}": metadata.get(each.name) for each in board.metadata_fields},
@@ -280,19 +280,19 @@ def to_csv(board: Board) -> str:
     return csv_table(board_table(board), line_end="\r\n") + "\r\n"
 
 
-def shown_interval(certainty: RowCertainty | None, decimals: int) -> list[float | None]:
+def _interval(certainty: RowCertainty | None, decimals: int) -> list[float | None]:
     """Return the ends of the interval of a score, rounded; None where it has none."""
     low, high = (certainty.interval if certainty else None) or (None, None)
     return [rounded(low, decimals), rounded(high, decimals)]
 
 
-def _certainty(board: Board, row: Row) -> dict[str, CellValue]:
+def certainty_values(board: Board, row: Row) -> dict[str, CellValue]:
     """Return the columns on the certainty of a row."""
     certainty = row.primary_certainty
     rank_range = (certainty.rank_range if certainty else None) or (None, None)
     tier = certainty.tier if certainty else None
     values = (
-        *shown_interval(certainty, board.track.shown_decimals),
+        *_interval(certainty, board.track.shown_decimals),
         *rank_range,
         None if tier is None else letters(tier),
         certainty.separable_from_leader if certainty else None,
@@ -456,7 +456,7 @@ def _statistics(board: Board, column: int) -> dict[str, Any]:
 
 def _row(certainty: RowCertainty, decimals: int) -> dict[str, Any]:
     """Return the certainty of the score and the rank of a row."""
-    interval = shown_interval(certainty, decimals)
+    interval = _interval(certainty, decimals)
     return {
         "interval": None if None in interval else interval,
         "range": certainty.rank_range,
