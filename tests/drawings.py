@@ -72,11 +72,10 @@ def drawings(names: Sequence[str] = TEAMS, queries: int = 40) -> dict[str, Calla
         Moved(name, mean * 0.9, mean, ranks[place ^ 1] if (place ^ 1) < count else place + 1, place + 1)
         for place, (name, mean) in enumerate(zip(names, means, strict=True))
     ]
-    recalls = [
-        TeamLine(name, tuple(mean * (1 - level) for level in RECALLS)) for name, mean in zip(names, means, strict=True)
-    ]
+    first = list(zip(names, means, strict=True))[:10]  # a board has no more curves
+    recalls = [TeamLine(name, tuple(mean * (1 - level) for level in RECALLS)) for name, mean in first]
     cutoffs = [
-        *(TeamLine(name, (mean, None, mean + 0.1)) for name, mean in zip(names, means, strict=True)),
+        *(TeamLine(name, (mean, None, mean + 0.1)) for name, mean in first),
         *([TeamLine("most-popular", (0.1, 0.1, 0.12), is_baseline=True)] if names else []),
     ]
     teams = histories(names, means) if names else []

@@ -70,9 +70,8 @@ _A_URL = f"a URL of at most {LONGEST_URL:,} characters that begins with http:// 
 Name = Annotated[str, AfterValidator(_name)]
 Line = Annotated[str, AfterValidator(line_text)]
 Url = Annotated[str, AfterValidator(url_text)]
-Decision = Literal["merged_into", "disqualified", "withdrawn"]
 
-DECISIONS: tuple[Decision, ...] = ("merged_into", "disqualified", "withdrawn")
+DECISIONS = ("merged_into", "disqualified", "withdrawn")
 """The keys of which a team has at most one."""
 
 

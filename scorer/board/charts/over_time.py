@@ -48,12 +48,6 @@ from scorer.board.charts.panel import (
 )
 from scorer.wording import counted, day_and_month, printable
 
-CURVES = 10
-"""The number of teams that a chart has at most."""
-
-BASELINE_CURVES = 4
-"""The number of baselines that a chart has at most."""
-
 TICKS = 12
 """The number of cut-offs that have a number on the axis at most."""
 
@@ -94,12 +88,9 @@ def _curves_panel(
 ) -> Panel:
     """Return a panel with a line for each curve: the first one is emphasised, those of baselines are dotted.
 
-    The curves are in the order of the board, and `across` has the positions of their values on the x axis. A note says
-    so if there are more teams than `CURVES`. Names may be on the left, where some lines are further apart.
+    The curves are in the order of the board, with those of baselines at the end, and `across` has the positions of
+    their values on the x axis. Names may be on the left, where some lines are further apart.
     """
-    teams = [curve for curve in curves if not curve.is_baseline]
-    baselines = [curve for curve in curves if curve.is_baseline][:BASELINE_CURVES]
-    notes, curves = first_of(CURVES, len(teams)), (*teams[:CURVES], *baselines)
     values = [value for curve in curves for value in curve.values if value is not None]
     down = score_ticks(min(values, default=0.0), max(values, default=1.0))
     names = column_width([curve.name for curve in curves], CHART_WIDTH / 3) + JOIN + 8
@@ -114,14 +105,13 @@ def _curves_panel(
         left=left,
         right=right,
         top=10,
-        bottom=44 + 16 * len(notes),
+        bottom=44,
     )
     panel.grid_down(down, right=labels_left)
     panel.grid_across(ticks, top=False)
     panel.texts([(panel.x_at(panel.width / 2), panel.y_at(panel.height + 32), axis)], SOFT, "middle", SMALL_TEXT)
-    below(panel, notes)
-    first, *others = [points(curve, across) for curve in teams[:CURVES]] or [[]]
-    panel.lines([points(curve, across) for curve in baselines], REFERENCE, dash=DOTTED)
+    first, *others = [points(curve, across) for curve in curves if not curve.is_baseline] or [[]]
+    panel.lines([points(curve, across) for curve in curves if curve.is_baseline], REFERENCE, dash=DOTTED)
     panel.lines(others, REFERENCE)
     panel.dots([point for line in others for point in line], 2, PAPER, SOFT, stroke_width=1)
     panel.lines([first], ACCENT, 2.5)
@@ -156,7 +146,7 @@ def _curves_description(curves: Sequence[TeamLine], across: Sequence[float], axi
         rightmost = max(teams, key=lambda team: team[1][-1][1])[0]
         at_end = "and at the end" if rightmost is leftmost else f"{spoken(rightmost.name)} at the end"
         words += f" {spoken(leftmost.name)} is highest at the start{' ' if rightmost is leftmost else ', '}{at_end}."
-    return " ".join([words, *first_of(CURVES, sum(not curve.is_baseline for curve in curves))])
+    return words
 
 
 @dataclass(frozen=True, slots=True)

@@ -341,8 +341,6 @@ MARKED = ("table", "markdown", "latex", "json")
 RUN_TAG = "runid"
 """trec_eval's name of the line with the tag of the run."""
 
-_HIGHEST_DIGIT = 9
-
 
 @dataclass(frozen=True)
 class TrecEvalOutput:
@@ -420,7 +418,7 @@ class TrecEvalOutput:
         ranks, grades = matched.found.rank[first:end].tolist(), matched.found.grade[first:end].tolist()
         for rank, grade in zip(ranks, grades, strict=True):
             if rank <= len(characters):
-                characters[rank - 1] = "." if grade < 0 else ">" if grade > _HIGHEST_DIGIT else f"{grade:.0f}"
+                characters[rank - 1] = "." if grade < 0 else ">" if grade > 9 else f"{grade:.0f}"
         return "".join(characters)
 
 
