@@ -7,9 +7,10 @@ import hmac
 import threading
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple, Self, TypeVar
 
@@ -45,29 +46,67 @@ from scorer.rules.tables import auto_decimals
 from scorer.rules.teams import Team, Token, TokenBody, merges, set_teams, slugs, tokens
 from scorer.scoring.outcomes import Mean
 from scorer.settings.tracks import Track
-from scorer.store.events import Basis, Failure, StoredResult
+from scorer.store.events import Failure, ResultRow, StoredResult
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import printable_name
 
-_Part = TypeVar("_Part")
-_Derived = TypeVar("_Derived")
+_Indexed = TypeVar("_Indexed", Entry, SubmissionState)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class TeamEntries:
+    """The entries of teams that count together, in the order of the record."""
+
+    judged: tuple[Judged, ...]
+    all: tuple[Entry, ...]
+
+    @cached_property
+    def stored(self) -> tuple[SubmissionState, ...]:
+        """The submissions."""
+        return tuple(each.state for each in self.judged)
+
+    @cached_property
+    def to_score(self) -> tuple[SubmissionState, ...]:
+        """As for `Entries`."""
+        return tuple(each.state for each in self.judged if each.is_to_score)
+
+    @cached_property
+    def unscored(self) -> tuple[SubmissionState, ...]:
+        """Those to score now: without a result, and not given up."""
+        return tuple(state for state in self.to_score if state.is_open)
+
+
+@dataclass(frozen=True, eq=False)
 class Entries:
     """The entries of a track."""
 
-    all: tuple[Entry, ...]
-    """In the order of the record."""
-    quota: UsedQuota
-    """What the teams have used of the quota."""
-    to_score: tuple[SubmissionState, ...]
-    """Those whose score is needed and may be computed now, or is known: present and admitted, also those that are early
-    or late, but not those that wait for the outcome of an earlier entry."""
-    stored: tuple[SubmissionState, ...]
-    """The submissions, in the order of the record."""
+    teams: tuple[TeamEntries, ...]
     track: Track
     """The track, with the decimals of its scores."""
+    phases: Phases
+
+    @cached_property
+    def all(self) -> tuple[Entry, ...]:
+        """In the order of the record."""
+        return _in_order(team.all for team in self.teams)
+
+    @cached_property
+    def to_score(self) -> Sequence[SubmissionState]:
+        """Those whose score is needed and may be computed now, or is known: present and admitted, also those that are
+        early or late, but not those that wait for the outcome of an earlier entry.
+        """
+        return _in_order(team.to_score for team in self.teams)
+
+    @cached_property
+    def stored(self) -> Sequence[SubmissionState]:
+        """The submissions, in the order of the record."""
+        return _in_order(team.stored for team in self.teams)
+
+    @cached_property
+    def quota(self) -> UsedQuota:
+        """What the teams have used of the quota."""
+        claims = (each.claim for team in self.teams for each in team.judged if each.claim is not None)
+        return UsedQuota(self.track.quota, self.phases, tuple(claims))
 
     @cached_property
     def present_files(self) -> Mapping[str, str]:
@@ -80,14 +119,18 @@ class Entries:
         return present_files(self.stored, SERVICE)
 
     @cached_property
-    def unscored(self) -> tuple[SubmissionState, ...]:
-        """Those to score now: without a result, and not given up."""
-        return tuple(state for state in self.to_score if state.is_open)
+    def unscored(self) -> Sequence[SubmissionState]:
+        """Those of `to_score` without a result that are not given up."""
+        return _in_order(team.unscored for team in self.teams)
 
     @property
     def results(self) -> tuple[StoredResult, ...]:
         """Of all scored entries, also of those that do not count."""
         return tuple(state.result for state in self.stored if state.result is not None and state.is_scored)
+
+
+def _in_order(parts: Iterable[Iterable[_Indexed]]) -> tuple[_Indexed, ...]:
+    return tuple(sorted(chain.from_iterable(parts), key=attrgetter("index")))
 
 
 def entries(now: Now) -> Entries:
@@ -110,26 +153,25 @@ def scored_entries(now: Now, cache: Cache | None = None) -> Entries:
     """
     scored = _entries(now, now.track, now.track.all_measures, cache)
     if "board" in now.track.hidden:
-        return replace(scored, all=(), stored=(), track=now.track)
-    visible = (_visible(entry, now, scored.track) for entry in scored.all)
-    return replace(
-        scored, all=_with_public_metadata(tuple(visible), now, scored) if scored.track.metadata else tuple(visible)
-    )
+        return replace(scored, teams=(), track=now.track)
+    return replace(scored, teams=tuple(_visible_entries(team, now, scored.track) for team in scored.teams))
 
 
-def _with_public_metadata(entries: tuple[Entry, ...], now: Now, scored: Entries) -> tuple[Entry, ...]:
-    """The entries with the metadata and the corrections that visitors see now."""
-    ended = has_ended(now.phases, scored.track.stage, now.view.now)
-    fields = scored.track.shown_metadata
-    stated = {state.index: state.metadata for state in scored.stored}
-    return tuple(
+def _visible_entries(team: TeamEntries, now: Now, track: Track) -> TeamEntries:
+    visible = tuple(_visible(entry, now, track) for entry in team.all)
+    if not track.metadata:
+        return replace(team, all=visible)
+    ended, fields = has_ended(now.phases, track.stage, now.view.now), track.shown_metadata
+    stated = (state.metadata for state in team.stored)
+    public = (
         replace(
             entry,
-            metadata=public_values(stated[entry.index], fields, ended=ended),
-            corrections=corrections(stated[entry.index], fields, ended=ended),
+            metadata=public_values(metadata, fields, ended=ended),
+            corrections=corrections(metadata, fields, ended=ended),
         )
-        for entry in entries
+        for entry, metadata in zip(visible, stated, strict=True)
     )
+    return replace(team, all=tuple(public))
 
 
 def _visible(entry: Entry, now: Now, track: Track) -> Entry:
@@ -148,58 +190,86 @@ def _visible(entry: Entry, now: Now, track: Track) -> Entry:
     return entry if track.shows_final else replace(entry, final=blank)
 
 
-def _entries(now: Now, track: Track, measures: Sequence[Measure], cache: Cache | None = None) -> Entries:
+def _entries(now: Now, track: Track, measures: Sequence[Measure], kept: Cache | None = None) -> Entries:
     # A submission has as many means over each split: one that is not shown is not read.
     splits: Sequence[Split] = SPLITS if track.shows_final and track.final == "rest" else ("all", "preliminary")
-    stored = with_outcomes(now.view, now.submissions.values(), now.basis, measures, splits)
-    if track.decimals is None and now.basis is not None and measures:
-        track = _with_decimals(now, track, stored)
-    rules, together = (track, now.phases, now.merges, tuple(measures)), now.merges.together
-    earlier = _earlier_outcomes(now, stored)
-    gone = {state.submission.file for state in stored if not state.present}
-    since: dict[str, int] = {}
-    for state in stored:
-        if state.present and (file := state.submission.file) in gone:
-            since[file] = max(since.get(file, 0), state.since)
+    view, basis, states = now.view, now.basis, now.submissions.values()
+    results: Mapping[str, StoredResult] = {}
+    failures: Mapping[str, Failure] = {}
+    if basis is not None and states:
+        wanted = {state.submission.digest for state in states} if measures else set()
+        results, failures = view.results(basis, wanted, measures, splits), view.failures(basis)
+        if track.decimals is None and measures:
+            found = (results[digest] for digest in wanted & results.keys())
+            queries = defined_queries(found, "preliminary", str(track.primary_measure), int(view.flags(basis).sum()))
+            track = track.with_fields(auto_decimals=auto_decimals(queries))
+
+    @cache
+    def earlier() -> Mapping[str, ResultRow]:
+        """What became of submissions by the last of the bases that they have a result by.
+
+        A file that is gone when an erratum is applied cannot be scored by the new rules, and stays in the count.
+        """
+        others = (view.result_rows(other) for other in now.bases if other != basis)
+        return dict(chain.from_iterable(rows.items() for rows in others))
+
+    def known(states: Sequence[SubmissionState]) -> _Known:
+        digests = [state.submission.digest for state in states]
+        results_of = [*map(results.get, digests)]
+        lacking = [digest for digest, result in zip(digests, results_of, strict=True) if result is None]
+        return states, results_of, [(failures.get(digest), earlier().get(digest)) for digest in lacking]
+
     # What the entries of a team are depends on no other team, but for those that it was ever merged with.
-    teams = [together.get(state.submission.team, state.submission.team) for state in stored]
-    parts: dict[str, list[_Known]] = defaultdict(list)
-    for team, state in zip(teams, stored, strict=True):
-        is_usual = state.present and state.result is not None
-        digest, file = state.submission.digest, state.submission.file
-        parts[team].append((state, 0, None) if is_usual else (state, since.get(file, 0), earlier.get(digest)))
+    together, by_team = now.merges.together, defaultdict[str, list[SubmissionState]](list)
+    for state in states:
+        team = state.submission.team
+        by_team[together.get(team, team)].append(state)
+    parts = {team: known(of_team) for team, of_team in by_team.items()}
+    rules, name = (track, now.phases, now.merges, tuple(measures)), (now.declared.name, basis, bool(measures))
 
-    def advanced(
-        what: str, parts: Mapping[str, _Part], derive: Callable[[_Part], Iterable[_Derived]]
-    ) -> Iterator[_Derived]:
-        """What is derived of each submission, in the order of the record; by team, and again only of changed parts."""
-        name = what, now.declared.name, now.basis, bool(measures)
-        by_team = now.view.advanced(
-            name, rules, parts, lambda new: {team: tuple(derive(part)) for team, part in new.items()}
+    def judged_again(new: Mapping[str, _Known]) -> Mapping[str, tuple[Judged, ...]]:
+        return {team: tuple(_judged(part, now, track)) for team, part in new.items()}
+
+    judged = view.advanced(("judged", *name), rules, parts, judged_again)
+    every = chain.from_iterable(map(judged.__getitem__, parts))
+    released = _released(now, track, every, kept) if track.has_ladder and measures else {}
+
+    def picked(team: str) -> Sequence[Pick]:
+        # The picks of a merged team are those of the team that it is merged into.
+        return now.picks.get(now.merges.final(team), ()) if track.entry == "picks" else ()
+
+    def made(new: Mapping[str, tuple[tuple[Judged, ...], object, object]]) -> Mapping[str, TeamEntries]:
+        return {
+            team: TeamEntries(
+                each,
+                tuple(
+                    _entry(one, released.get(one.state.index), picked(one.state.submission.team), track, measures)
+                    for one in each
+                ),
+            )
+            for team, (each, *_) in new.items()
+        }
+
+    shown = {
+        team: (
+            judged[team],
+            released and [released.get(state.index) for state in of_team],
+            track.entry == "picks" and [picked(team) for team in {state.submission.team for state in of_team}],
         )
-        of_teams = {team: iter(each) for team, each in by_team.items()}
-        return map(next, map(of_teams.__getitem__, teams))
-
-    judged = tuple(advanced("judged", parts, lambda part: _judged(part, now, track)))
-    released = _released(now, track, judged, cache) if track.has_ladder and measures else {}
-    # The picks of a merged team are those of the team that it is merged into.
-    picks = now.picks if track.entry == "picks" else {}
-    shown: dict[str, list[tuple[_Judged, Look | None, Sequence[Pick]]]] = defaultdict(list)
-    for team, each in zip(teams, judged, strict=True):
-        picked = picks.get(now.merges.final(each.state.submission.team), ()) if picks else ()
-        shown[team].append((each, released.get(each.state.index), picked))
-    made = advanced("entries", shown, lambda part: (_entry(*each, track, measures) for each in part))
-    claims = tuple(each.claim for each in judged if each.claim is not None)
-    to_score = tuple(each.state for each in judged if each.is_to_score)
-    return Entries(tuple(made), UsedQuota(track.quota, now.phases, claims), to_score, stored, track)
+        for team, of_team in by_team.items()
+    }
+    entries = view.advanced(("entries", *name), rules, shown, made)
+    return Entries(tuple(map(entries.__getitem__, shown)), track, now.phases)
 
 
-_Known = tuple[SubmissionState, int, Cost | None]
-"""A submission; if it is gone or has no result, also from which event on its file has another content, or 0, and what
-became of it by an earlier basis."""
+_Known = tuple[
+    Sequence[SubmissionState], Sequence[StoredResult | None], Sequence[tuple[Failure | None, ResultRow | None]]
+]
+"""The submissions of teams that count together, their results, and of each without one, the failure by the present
+basis, and what became of it by an earlier one."""
 
 
-class _Judged(NamedTuple):
+class Judged(NamedTuple):
     """What the rules say of a submission."""
 
     state: SubmissionState
@@ -210,33 +280,35 @@ class _Judged(NamedTuple):
     was_scored: bool
 
 
-def _judged(known: Sequence[_Known], now: Now, track: Track) -> Iterator[_Judged]:
+def _judged(known: _Known, now: Now, track: Track) -> Iterator[Judged]:
     """What the rules say of the submissions of teams that count together, in the order of the record."""
-    places = [_place(state, since, now.phases, track) for state, since, _ in known]
+    submissions, results, lacking = known
+    others = iter(lacking)
+    states: list[tuple[SubmissionState, Cost | None]] = []
+    for state, result in zip(submissions, results, strict=True):
+        failure, row = next(others) if result is None else (None, None)
+        states.append((replace(state, result=result, failure=failure), row.result.status if row else None))
+    since: dict[str, int] = defaultdict(int)
+    for state in submissions:
+        if state.present:
+            since[state.submission.file] = max(since[state.submission.file], state.since)
+    places = [_place(state, since.get(state.submission.file, 0), now.phases, track) for state, _ in states]
     claims = {
         state.index: Claim(
             state.index, state.submission.team, state.submission.received, place.phase, _cost(state, earlier)
         )
-        for (state, _, earlier), place in zip(known, places, strict=True)
+        for (state, earlier), place in zip(states, places, strict=True)
         if place.admission == "ok" and not is_baseline(state.submission.team, track)
     }
     admits = admissions(claims.values(), track.quota, now.merges.members) if track.quota.limits_anything else {}
-    for (state, _, earlier), place in zip(known, places, strict=True):
+    for (state, earlier), place in zip(states, places, strict=True):
         within = admits.get(state.index, True)
         claim = None if within is False else claims.get(state.index)
         is_to_score, was_scored = state.present and bool(within), not state.present and earlier == "scored"
-        yield _Judged(state, _admitted(place, within), claim, is_to_score, was_scored)
+        yield Judged(state, _admitted(place, within), claim, is_to_score, was_scored)
 
 
-def _with_decimals(now: Now, track: Track, stored: Iterable[SubmissionState]) -> Track:
-    """The track with the automatic decimals that the results of all teams leave."""
-    flagged = 0 if now.basis is None else int(now.view.flags(now.basis).sum())
-    results = (state.result for state in stored if state.result is not None and state.is_scored)
-    queries = defined_queries(results, "preliminary", str(track.primary_measure), flagged)
-    return track.with_fields(auto_decimals=auto_decimals(queries))
-
-
-def _released(now: Now, track: Track, placed: Iterable[_Judged], cache: Cache | None) -> Mapping[int, Look]:
+def _released(now: Now, track: Track, placed: Iterable[Judged], cache: Cache | None) -> Mapping[int, Look]:
     """What the Ladder answers to each scored entry, by its index; nothing without a basis."""
     if now.basis is None:
         return {}
@@ -245,38 +317,6 @@ def _released(now: Now, track: Track, placed: Iterable[_Judged], cache: Cache | 
         if place.admission == "ok":
             candidates[now.merges.final(state.submission.team)].append((state, place.waits or state.is_open))
     return looks(now.view, track, now.basis, candidates.values(), cache)
-
-
-def with_outcomes(
-    view: Snapshot,
-    submissions: Iterable[SubmissionState],
-    basis: Basis | None,
-    measures: Sequence[Measure] = (),
-    splits: Collection[Split] = SPLITS,
-) -> tuple[SubmissionState, ...]:
-    """The submissions with their results and failures by a basis; None: no submission has a result.
-
-    Scored results have the means of `measures` over the queries of `splits`.
-    """
-    states = tuple(submissions)
-    if basis is None or not states:
-        return states
-    results = view.results(basis, {state.submission.digest for state in states}, measures, splits)
-    failures = view.failures(basis)
-
-    def replaced(
-        parts: Mapping[int, tuple[SubmissionState, StoredResult | None, Failure | None]],
-    ) -> dict[int, SubmissionState]:
-        return {
-            index: replace(state, result=result, failure=failure) for index, (state, result, failure) in parts.items()
-        }
-
-    parts = {
-        state.index: (state, result, None if result else failures.get(state.submission.digest))
-        for state, result in ((state, results.get(state.submission.digest)) for state in states)
-    }
-    name = "outcomes", states[0].submission.track, basis, bool(measures)
-    return tuple(view.advanced(name, None, parts, replaced).values())
 
 
 def quota_line(view: Snapshot, track: Track, team: str) -> str:
@@ -327,18 +367,6 @@ def _admitted(place: _Place, within: bool | None) -> _Place:
     return place if within else replace(place, admission="over-quota")
 
 
-def _earlier_outcomes(now: Now, stored: Iterable[SubmissionState]) -> Mapping[str, Cost]:
-    """What became of submissions by the last of the track's bases that they have a result by, by digest.
-
-    Only of those without a result by the present one: a file that is gone when an erratum is applied cannot be scored
-    by the new rules, and stays in the count.
-    """
-    lacking = {state.submission.digest for state in stored if state.result is None}
-    others = [basis for basis in now.bases if basis != now.basis] if lacking else []
-    rows = (row for basis in others for row in now.view.result_rows(basis))
-    return {row.submission_digest: row.result.status for row in rows if row.submission_digest in lacking}
-
-
 def _cost(state: SubmissionState, earlier: Cost | None) -> Cost:
     if state.unscored:
         return "none"
@@ -356,7 +384,7 @@ def _outcome(state: SubmissionState) -> EntryOutcome:
 
 
 def _entry(
-    judged: _Judged,
+    judged: Judged,
     look: Look | None,
     picks: Iterable[Pick],
     track: Track,

@@ -383,10 +383,10 @@ def _complete(bundle: Bundle, challenge: Challenge, clock: Callable[[], datetime
 
 def _missing_means(view: Snapshot, track: Track) -> tuple[Basis | None, tuple[Measure, ...], list[tuple[str, Means]]]:
     """The basis of a track, its measures, and the means by both that results lack."""
-    now, digests = Now.of(view, track), track_digests(view, track.name)
+    now = Now.of(view, track)
     basis, measures = now.basis, now.track.all_measures
-    lacking = view.missing_means(basis, digests, measures) if basis is not None and digests else ()
-    return basis, measures, list(lacking)
+    digests = partial(track_digests, view, track.name)
+    return basis, measures, [] if basis is None else view.missing_means(basis, digests, measures)
 
 
 def _load(bundle: Bundle, database: str | Path) -> bool:

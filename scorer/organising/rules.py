@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from scorer.errors import ChallengeError, Findings, SolutionError
@@ -132,14 +132,7 @@ class RuleSet:
 
     def missing_means(self, view: Snapshot) -> list[tuple[str, Means]]:
         """The means by these rules that the results of the track lack, for `Store.store_means`."""
-        basis, measures = self.basis, self.rules.measures
-        parts = view.version, basis, basis.split, measures
-
-        def lacking() -> list[tuple[str, Means]]:
-            digests = track_digests(view, self.track.name)
-            return list(view.missing_means(basis, digests, measures)) if digests else []
-
-        return view.kept(("missing means", self.track.name), parts, lacking)
+        return view.missing_means(self.basis, partial(track_digests, view, self.track.name), self.rules.measures)
 
     def entries(self, view: Snapshot) -> Entries:
         """The entries of the track by these rules, without scores."""

@@ -6,7 +6,7 @@ What is refused harms nobody else.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -311,7 +311,7 @@ class Before:
     phases: Phases
     entries: Entries
     """Without scores."""
-    known: frozenset[str]
+    known: Set[str]
     """The digests of submissions with a result by the rules."""
     queries: StoredQueries | None
     """Of the solution, if the board is based on the rules already, and the solution is stored."""

@@ -88,7 +88,7 @@ class TableRows:
         parts: Mapping[_Key, _Part],
         derive: Callable[[Mapping[_Key, _Part]], Mapping[_Key, _Derived]],
     ) -> Mapping[_Key, _Derived]:
-        """The values with a name, each with a key, that depend on what is `common` and each on its part.
+        """The values with a name, each with a key, that depend on what is `common` and each on its part; in any order.
 
         `derive` receives the parts of the values that are not as they were derived last, as for `kept`.
         """
@@ -98,9 +98,10 @@ class TableRows:
             old, values = {}, {}
         if parts is not old:
             new = {key: part for key, part in parts.items() if key not in old or old[key] != part}
-            if new or len(parts) != len(old):
-                derived = derive(new)
-                values = {key: derived[key] if key in new else values[key] for key in parts}
+            gone = old.keys() - parts.keys()
+            if new or gone:
+                values = {key: value for key, value in values.items() if key not in gone} if gone else values
+                values = {**values, **derive(new)}
             kept[name] = common, (parts, values)
         advanced: Mapping[_Key, _Derived] = values
         return advanced
@@ -334,19 +335,21 @@ class TableRows:
             raise db.missing_rows(db.solution_table, self._database.where)
         return rows[0]
 
-    def result_rows(self, basis: Basis) -> list[ResultRow]:
-        """The rows of the results by a basis, without judged items; those that schema 1 stored come first."""
+    def result_rows(self, basis: Basis) -> Mapping[str, ResultRow]:
+        """The results by a basis, without judged items, by submission; one of schema 1 only where there is no other."""
         digests = self._matching(basis)
 
-        def read() -> list[ResultRow]:
+        def read() -> Mapping[str, ResultRow]:
             rows = list(self._known_results(basis))
-            if not self.forgettings and len({row.matching_digest for row in rows}) < 2:
-                return rows
-            failures = self.failure_rows(basis) if self.forgettings else ()
-            failed = {row.submission_digest: digests.index(row.matching_digest) for row in failures}
-            # A result does not replace a failure that was forgotten before it.
-            rows = [row for row in rows if digests.index(row.matching_digest) >= failed.get(row.submission_digest, 0)]
-            return sorted(rows, key=lambda row: digests.index(row.matching_digest))
+            if self.forgettings or len({row.matching_digest for row in rows}) > 1:
+                failures = self.failure_rows(basis) if self.forgettings else ()
+                failed = {row.submission_digest: digests.index(row.matching_digest) for row in failures}
+                # A result does not replace a failure that was forgotten before it.
+                rows = [
+                    row for row in rows if digests.index(row.matching_digest) >= failed.get(row.submission_digest, 0)
+                ]
+                rows.sort(key=lambda row: digests.index(row.matching_digest))
+            return {row.submission_digest: row for row in rows}
 
         return self.kept(("results", basis.solution, *digests), self.version, read)
 
@@ -378,12 +381,6 @@ class TableRows:
         if results is not None and len(results) <= AT_A_TIME:
             statement = statement.where(db.result_table.c.digest.in_(results))
         return self.verified(db.mean_table, statement)
-
-    def mean_count(self, basis: Basis, measures: Sequence[Measure], masks: Collection[str]) -> int:
-        """How many rows `mean_rows` has."""
-        statement = select(func.count()).select_from(db.mean_table).join(db.result_table)
-        statement = statement.where(*self._by(db.result_table, basis), *_of_means(measures, masks))
-        return int(self.connection.execute(statement).scalar_one())
 
     def hits(self, scored: Iterable[ResultRow]) -> Iterator[tuple[str, str, bytes]]:
         """The digest of each scored result, that of its submission, and its packed items."""

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import json
 from collections import UserDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -201,16 +201,15 @@ class Snapshot(TableRows):
         """The digests of all solutions, sorted."""
         return sorted(row.digest for row in self.rows(db.solution_table))
 
-    def known_digests(self, basis: Basis) -> frozenset[str]:
+    def known_digests(self, basis: Basis) -> Set[str]:
         """The digests of the submissions that have a result by `basis`."""
-        digests = (row.submission_digest for row in self.result_rows(basis))
-        return self.kept(("known", basis, basis.version_1), self.version, lambda: frozenset(digests))
+        return self.result_rows(basis).keys()
 
     def outdated_rejections(self, basis: Basis, limits: Limits) -> list[str]:
         """The digests of the results of submissions that exceeded a limit which has another value now."""
 
         def read() -> list[str]:
-            rejected = (row for row in self.result_rows(basis) if row.result.status == "rejected")
+            rejected = (row for row in self.result_rows(basis).values() if row.result.status == "rejected")
             with self._database.decoding():
                 return [row.digest for row in rejected if limits.differing(json.loads(row.limits))]
 
@@ -257,38 +256,43 @@ class Snapshot(TableRows):
 
     def matches(self, submission_digests: Iterable[str], basis: Basis) -> Iterator[tuple[str, Matched]]:
         """The digest of each submission that has a scored result by `basis`, and its judged items."""
-        ideals, wanted = self._ideals(basis), set(submission_digests)
-        rows = (row for row in self.result_rows(basis) if row.submission_digest in wanted)
-        scored = {row.submission_digest: row for row in rows if row.result.status == "scored"}
-        for _, digest, hits in self.hits(scored.values()):
+        ideals, known = self._ideals(basis), self.result_rows(basis)
+        rows = (known[digest] for digest in set(submission_digests) & known.keys())
+        for _, digest, hits in self.hits(row for row in rows if row.result.status == "scored"):
             yield digest, self._matched(hits, ideals)
 
     def missing_means(
-        self,
-        basis: Basis,
-        submission_digests: Iterable[str],
-        measures: Sequence[Measure],
-        stored: Mapping[str, Means] | None = None,
-        splits: Collection[Split] = SPLITS,
-    ) -> Iterator[tuple[str, Means]]:
-        """The digest of each scored result that lacks stored means over the queries of these splits, and these means.
+        self, basis: Basis, submission_digests: Callable[[], Collection[str]], measures: Sequence[Measure]
+    ) -> list[tuple[str, Means]]:
+        """The digest of each scored result of these submissions that lacks stored means, and these means."""
+        parts = basis.solution, basis.matching, basis.split, tuple(measures)
+        complete: set[str] = self.kept(("complete", parts), (), set)
+        scored = (row for row in self.result_rows(basis).values() if row.result.status == "scored")
+        unknown = [row for row in scored if row.digest not in complete]
+        wanted = submission_digests() if unknown else ()
+        unknown = [row for row in unknown if row.submission_digest in wanted]
+        stored = self.stored_means(basis, measures, SPLITS, [row.digest for row in unknown]) if unknown else {}
+        lacking = dict(self._computed(unknown, basis, measures, SPLITS, stored))
+        complete.update(row.digest for row in unknown if row.digest not in lacking)
+        return [*lacking.items()]
 
-        `stored` None: they are read.
-        """
+    def _computed(
+        self,
+        rows: Iterable[ResultRow],
+        basis: Basis,
+        measures: Sequence[Measure],
+        splits: Collection[Split],
+        stored: Mapping[str, Means],
+    ) -> Iterator[tuple[str, Means]]:
+        """The digest of each scored result that lacks means among the stored ones, and these means."""
         masks = self._masks(basis, splits)
-        wanted = set(submission_digests)
-        scored = [row for row in self.result_rows(basis) if row.result.status == "scored"]
-        if stored is None:
-            names, digests = {measure.full for measure in measures}, {mask.digest for mask in masks.values()}
-            if self.mean_count(basis, measures, digests) == len(scored) * len(names) * len(digests):
-                return
-            stored = self.stored_means(basis, measures, splits)
         keys = [(measure, {(measure.full, mask.digest) for mask in masks.values()}) for measure in measures]
         lacking: dict[str, list[Measure]] = {}
+        scored = [row for row in rows if row.result.status == "scored"]
         for row in scored:
             have = stored.get(row.digest, {}).keys()
             missing = [measure for measure, wanted_keys in keys if not wanted_keys <= have]
-            if missing and row.submission_digest in wanted:
+            if missing:
                 lacking[row.digest] = missing
         if not lacking:
             return
@@ -330,38 +334,38 @@ class Snapshot(TableRows):
     def results(
         self,
         basis: Basis,
-        wanted: Collection[str],
+        wanted: Set[str],
         measures: Sequence[Measure] = (),
         splits: Collection[Split] = SPLITS,
     ) -> Mapping[str, StoredResult]:
-        """The results of submissions, by their digests; one by the current rules hides one that schema 1 stored.
+        """The results of submissions, at least of the wanted ones, by their digests.
 
-        They have the means of `measures` over the queries of `splits`. Means that are not stored yet are computed from
-        the judged items, so that a new measure needs no file.
+        Those of the wanted ones have the means of `measures` over the queries of `splits`. Means that are not stored
+        yet are computed from the judged items, so that a new measure needs no file.
         """
         masks = self._masks(basis, splits) if measures else {}
         keys = tuple(
             (split, str(measure), (measure.full, mask.digest)) for split, mask in masks.items() for measure in measures
         )
-
         names = tuple((split, name) for split, name, _ in keys)
 
         def read(rows: Mapping[str, ResultRow]) -> dict[str, StoredResult]:
-            means = self.stored_means(basis, measures, splits, [row.digest for row in rows.values()]) if rows else {}
-            for result, computed in list(self.missing_means(basis, rows, measures, means, splits)):
+            digests = [row.digest for row in rows.values()]
+            means = self.stored_means(basis, measures, splits, digests) if rows and keys else {}
+            for result, computed in list(self._computed(rows.values(), basis, measures, splits, means)):
                 means.setdefault(result, {}).update(computed)
             found: dict[str, StoredResult] = {}
             for digest, row in rows.items():
                 of_result = means.get(row.digest, {})
                 values = [of_result.get(key) for _, _, key in keys]
                 found[digest] = row.result
-                if row.result.status == "scored":
+                if keys and row.result.status == "scored":
                     found[digest] = replace(row.result, means=StoredMeans.of(names, values))
             return found
 
-        rows = {row.submission_digest: row for row in self.result_rows(basis) if row.submission_digest in wanted}
-        if not keys:
-            return {digest: row.result for digest, row in rows.items()}
+        rows = self.result_rows(basis)
+        if keys and not rows.keys() <= wanted:
+            rows = {digest: row for digest, row in rows.items() if digest in wanted}
         return self.advanced(("values", basis.solution, basis.matching, basis.version_1, keys), None, rows, read)
 
     def failures(self, basis: Basis) -> dict[str, Failure]:

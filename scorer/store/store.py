@@ -332,7 +332,7 @@ class Store:
             view = Snapshot(connection, self.database)
             stored = view.stored_means(basis, lacking)
             # Another process may have deleted results in the meantime.
-            present = {row.digest for row in view.result_rows(basis)}
+            present = {row.digest for row in view.result_rows(basis).values()}
             rows = [
                 row
                 for result, means in computed

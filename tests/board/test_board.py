@@ -7,12 +7,11 @@ import io
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from hashlib import sha256
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,15 +24,14 @@ from scorer.board.build import ranks
 from scorer.board.reports.leaderboard import board_table, export_columns, export_rows, to_csv, to_json
 from scorer.errors import Findings, Problem
 from scorer.lists import Counts
-from scorer.live.entries import with_outcomes
-from scorer.live.entry import Entry, SubmissionState, rounded, submissions
+from scorer.live.entry import Entry, recorded, rounded, submissions
 from scorer.live.now import Now
 from scorer.measures import parse
 from scorer.organising.scan import import_submissions
 from scorer.rules.teams import slugs
-from scorer.scoring.outcomes import Rejected, Scored
+from scorer.scoring.outcomes import Failed, Rejected, Scored
 from scorer.settings.tracks import Track
-from scorer.store.events import Basis, BasisBody, Failure, Submission
+from scorer.store.events import Basis, BasisBody, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import GENERATIONS, Store
 from scorer.wording import markdown_table, printable_name
@@ -407,27 +405,15 @@ def test_a_track_that_was_never_scored_has_an_empty_board(store: Store) -> None:
     assert "No entry has been scored yet." in rules(found)
 
 
-def patched(store: Store, track: Track, change: Callable[[SubmissionState], SubmissionState]) -> Board:
-    """The board of a track after a change of each stored submission."""
-
-    def changed(*given: Any) -> tuple[SubmissionState, ...]:
-        return tuple(map(change, with_outcomes(*given)))
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("scorer.live.entries.with_outcomes", changed)
-        return store.read(lambda view: build_board(Now.of(view, track).by(track, BASIS)))
-
-
 def test_a_failed_entry_has_its_own_status(sent: Sent, store: Store) -> None:
     """It was tried, unlike a pending one; it counts among the entries, and its team has no scored entry."""
     sent("tried", None, 1)
     sent("new", None, 2)
     sent("scored", 0.5, 3)
-    failure = Failure("memory", "the reason for the organiser", 2)
+    tried = next(digest for file, digest in store.read(partial(recorded, track=track().name)) if "tried" in file)
+    store.store_results([(tried, Failed("the reason for the organiser", "memory"))], BASIS)
 
-    found = patched(
-        store, track(), lambda each: replace(each, failure=failure) if each.submission.team != "new" else each
-    )
+    found = board(store, track())
 
     assert {row.team.name: row.entries[0].state for row in found.rows} == {
         "scored": "scored",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from scorer.errors import ChallengeError
-from scorer.live.entries import with_outcomes
-from scorer.live.entry import key_of, submissions
+from scorer.live.entry import key_of, recorded
 from scorer.live.errata import Placing, folded_errata
 from scorer.organising.picks import forget_outcome
 from scorer.organising.render import boards
@@ -185,10 +185,8 @@ def test_entries_that_arrive_during_the_preview_get_both_results(live: Live) -> 
     def known(_: Challenge, store: Store) -> bool:
         erratum = store.read(lambda view: folded_errata(view.events("main")).open)
         assert erratum is not None
-        entries = store.read(
-            lambda view: with_outcomes(view, submissions(view.events("main")).values(), erratum.basis.basis)
-        )
-        return all(each.result is not None for each in entries)
+        known = store.read(lambda view: view.known_digests(erratum.basis.basis))
+        return {digest for _, digest in store.read(partial(recorded, track="main"))} <= known
 
     assert live.do(day(12), known)
     _, applied = live.apply(day(13))
@@ -473,7 +471,7 @@ def test_the_published_tables_are_the_boards_before_and_after(live: Live) -> Non
     assert live.board(day(31)).track.shows_final
 
     def forget_all(_: Challenge, store: Store) -> None:
-        for each in store.read(lambda view: submissions(view.events("main")).values()):
+        for each in store.read(lambda view: recorded(view, "main").values()):
             forget_outcome(store, "main", key_of(each.submission), "damaged")
 
     live.do(day(31), forget_all)

@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -21,7 +21,6 @@ from sqlalchemy.exc import IntegrityError
 
 from scorer.errors import Findings, Problem, StoreError
 from scorer.lists import Counts
-from scorer.live.entries import with_outcomes
 from scorer.live.entry import SubmissionState, recorded, submissions
 from scorer.measures import Measure, parse
 from scorer.organising.scan import import_submissions
@@ -79,7 +78,15 @@ def store_result(store: Store, submission: Submission, basis: Basis, outcome: Sc
 
 def entries(store: Store, track: str, basis: Basis | None) -> tuple[SubmissionState, ...]:
     """The submissions of a track with their results."""
-    return store.read(lambda view: with_outcomes(view, submissions(view.events(track)).values(), basis, MEASURES))
+
+    def read(view: Snapshot) -> tuple[SubmissionState, ...]:
+        states = submissions(view.events(track)).values()
+        if basis is None:
+            return tuple(states)
+        results = view.results(basis, {state.submission.digest for state in states}, MEASURES)
+        return tuple(replace(state, result=results.get(state.submission.digest)) for state in states)
+
+    return store.read(read)
 
 
 def per_query(
@@ -92,7 +99,7 @@ def per_query(
     return dict(zip(map(str, measures), found[submission_digest], strict=True))
 
 
-def known_digests(store: Store, basis: Basis) -> frozenset[str]:
+def known_digests(store: Store, basis: Basis) -> Set[str]:
     """The digests of the submissions that have a result."""
     return store.read(lambda view: view.known_digests(basis))
 
