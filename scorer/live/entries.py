@@ -75,6 +75,31 @@ class TeamEntries:
         """Those to score now: without a result, and not given up."""
         return tuple(state for state in self.to_score if state.is_open)
 
+    @cached_property
+    def notable(self) -> tuple[Entry, ...]:
+        """Those present that do not just have a score."""
+        return tuple(entry for entry in self.all if entry.presence == "present" and entry.state != "scored")
+
+    @cached_property
+    def failed(self) -> tuple[SubmissionState, ...]:
+        """Those whose last attempt failed."""
+        return tuple(state for state in self.stored if state.failure is not None)
+
+    @cached_property
+    def gone(self) -> tuple[str, ...]:
+        """The digests of the submissions that are not present."""
+        return tuple(state.submission.digest for state in self.stored if not state.present)
+
+    @cached_property
+    def present_files(self) -> Mapping[str, str]:
+        """As for `Entries`."""
+        return present_files(self.stored)
+
+    @cached_property
+    def delivered_files(self) -> Mapping[str, str]:
+        """As for `Entries`."""
+        return present_files(self.stored, SERVICE)
+
 
 @dataclass(frozen=True, eq=False)
 class Entries:
@@ -111,17 +136,32 @@ class Entries:
     @cached_property
     def present_files(self) -> Mapping[str, str]:
         """The files of the submissions that are present, with their digests."""
-        return present_files(self.stored)
+        return dict(chain.from_iterable(team.present_files.items() for team in self.teams))
 
     @cached_property
     def delivered_files(self) -> Mapping[str, str]:
         """Those that were handed in."""
-        return present_files(self.stored, SERVICE)
+        return dict(chain.from_iterable(team.delivered_files.items() for team in self.teams))
 
     @cached_property
     def unscored(self) -> Sequence[SubmissionState]:
         """Those of `to_score` without a result that are not given up."""
         return _in_order(team.unscored for team in self.teams)
+
+    @cached_property
+    def notable(self) -> tuple[Entry, ...]:
+        """Those present that do not just have a score, in the order of the record."""
+        return _in_order(team.notable for team in self.teams)
+
+    @cached_property
+    def failed(self) -> tuple[SubmissionState, ...]:
+        """Those whose last attempt failed, in the order of the record."""
+        return _in_order(team.failed for team in self.teams)
+
+    @cached_property
+    def gone(self) -> frozenset[str]:
+        """The digests of the submissions that are not present."""
+        return frozenset(chain.from_iterable(team.gone for team in self.teams))
 
     @property
     def results(self) -> tuple[StoredResult, ...]:

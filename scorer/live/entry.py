@@ -470,9 +470,12 @@ def import_changes(
     returns.
     """
     by_key = {(submission.file, submission.digest): submission for submission in scanned}
-    if by_key.keys() == {key for key, state in states.items() if state.present}:
+    differing = {file for file, _ in by_key.keys() ^ {key for key, state in states.items() if state.present}}
+    if not differing:
         return []
-    taken = _of_folder(states, by_key)
+    differing |= {unescaped(file) for file in differing}
+    states = {key: state for key, state in states.items() if key[0] in differing}
+    taken = _of_folder(states, {key: submission for key, submission in by_key.items() if key[0] in differing})
     files = {key[0] for key, state in states.items() if state.source == FOLDER and state.present != (key in taken)}
     if recheck is None:
         now: Mapping[str, str | None] = dict.fromkeys(files) | {file: digest for file, digest in taken if file in files}

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import errno
-import operator
 import os
 import re
 import stat
 import sys
 import time
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import translate
 from functools import cache, cached_property, partial
+from itertools import chain
 from pathlib import Path, PurePath
+from typing import Any
 
 from scorer.errors import ChallengeError, ScorerError, os_errors_as
 from scorer.files import (
@@ -117,23 +119,46 @@ WithFile = tuple[SubmissionFile, Submission]
 """A submission with its file."""
 
 
-@dataclass(frozen=True)
-class Listing:
-    """What the folder of a track holds, in order of the names."""
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A file or a folder in the folder of a track: as long as all in it has the same status, it is the same value."""
 
+    seen: object
+    """The names in it, with the status of each."""
     all: tuple[FolderFile, ...]
-    rules: tuple[object, ...] = ()
-    """What decides which of the files are submissions."""
-    listed: Mapping[str, tuple[FolderFile, FolderFile]] = field(default_factory=dict)
-    """Each file as it was listed and as it is in `all`, by name."""
-
-    def __iter__(self) -> Iterator[FolderFile]:
-        return iter(self.all)
 
     @cached_property
     def files(self) -> Mapping[str, SubmissionFile]:
         """The submissions, by file."""
         return {file.file: file for file in self.all if isinstance(file, SubmissionFile)}
+
+    @cached_property
+    def teams(self) -> Counter[str]:
+        """How many submissions are of which team."""
+        return Counter(file.team for file in self.files.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Listing:
+    """What the folder of a track holds."""
+
+    parts: Mapping[str, Part]
+    """By name, in order of the names."""
+    rules: tuple[object, ...] = ()
+    """What decides which of the files are submissions."""
+
+    def __iter__(self) -> Iterator[FolderFile]:
+        return iter(self.all)
+
+    @cached_property
+    def all(self) -> tuple[FolderFile, ...]:
+        """In order of the names."""
+        return tuple(chain.from_iterable(part.all for part in self.parts.values()))
+
+    @cached_property
+    def files(self) -> Mapping[str, SubmissionFile]:
+        """The submissions, by file."""
+        return dict(chain.from_iterable(part.files.items() for part in self.parts.values()))
 
     def is_missing(self, file: str) -> bool:
         """Whether a file is gone. A file that cannot be read, or whose folder cannot be read, is not gone."""
@@ -170,7 +195,7 @@ class Listing:
 def submission_files(track: Track, before: Listing | None = None) -> Listing:
     """List the files of a track's teams, ``<team>.txt`` or ``<team>/<file>``, in order of their names.
 
-    A file with the same status as in an earlier listing is the same value; if all are, it is that listing.
+    Parts that have the same status as in an earlier listing are taken from it; if all do, it is that listing.
 
     The track has the names of files with which its record began, as `Now.declared`.
     The files in a folder of a team's folder are the team's, too. Files with names that the track ignores are skipped,
@@ -178,21 +203,40 @@ def submission_files(track: Track, before: Listing | None = None) -> Listing:
     """
     folder = track.submissions_path
     rules = folder, track.ignore, track.file_names, track.metadata
-    known = before.listed if before is not None and before.rules == rules else {}
+    known = before.parts if before is not None and before.rules == rules else {}
+    parts: dict[str, Part] = {}
     with os_errors_as(ChallengeError, f"{folder}: cannot be read", "expected the folder of submissions"):
         if not folder.exists():
-            return Listing(())
+            return Listing(parts)
         if isinstance(folder, Remote):
-            files = tuple(_in_remote(folder, track.name, None))
-        else:
-            files = tuple(_in_folder(FileBelow(folder, ()), track.name, known))
-    chosen = tuple(
-        pair[1] if (pair := known.get(file.file)) is not None and pair[0] is file else _unless_skipped(file, track)
-        for file in files
-    )
-    if known and before is not None and len(chosen) == len(before.all) and all(map(operator.is_, chosen, before.all)):
-        return before
-    return Listing(chosen, rules, {file.file: (file, shown) for file, shown in zip(files, chosen, strict=True)})
+            files = _in_remote(folder, track.name, None)
+            return Listing({"": Part(None, tuple(_unless_skipped(file, track) for file in files))})
+        top = FileBelow(folder, ())
+        for name, status in top.list():
+            seen = _seen(top, name, status, 1)
+            part = known.get(name)
+            if part is None or part.seen != seen:
+                files = _of_part(top / name, seen, f"{track.name}/{name}", None)
+                part = Part(seen, tuple(_unless_skipped(file, track) for file in files))
+            parts[name] = part
+    return before if before is not None and known and parts == known else Listing(parts, rules)
+
+
+_Seen = tuple[os.stat_result | OSError, tuple[int, int] | None, Mapping[str, Any] | OSError | None]
+"""The status of a file, its times in nanoseconds, and of a folder what is in it, by name."""
+
+
+def _seen(folder: FileBelow, name: str, status: os.stat_result | OSError, depth: int) -> _Seen:
+    if isinstance(status, OSError):
+        return status, None, None
+    times = status.st_mtime_ns, status.st_ctime_ns
+    if not stat.S_ISDIR(status.st_mode) or depth > IN_TEAM or name.startswith("."):
+        return status, times, None
+    try:
+        below = folder / name
+        return status, times, {each: _seen(below, each, inner, depth + 1) for each, inner in below.list()}
+    except OSError as error:
+        return status, times, error
 
 
 def _unless_skipped(file: FolderFile, track: Track) -> FolderFile:
@@ -217,45 +261,26 @@ def _unless_skipped(file: FolderFile, track: Track) -> FolderFile:
     return replace(file, team=(found or {}).get("team", rest))
 
 
-def _in_folder(
-    folder: FileBelow, shown: str, known: Mapping[str, tuple[FolderFile, FolderFile]], team: str | None = None
-) -> Iterator[FolderFile]:
-    """The files in a folder; `known` has those of an earlier listing."""
-    for name, status in folder.list():
-        file = f"{shown}/{name}"
-        before = known[file][0] if file in known else None
-        if isinstance(before, SubmissionFile) and _is_as(status, before.status):
-            yield before
-            continue
-        below = folder / name
-        if name.startswith("."):
-            yield from _hidden(_listed(below, file, team, status))
-        elif isinstance(status, OSError) or not stat.S_ISDIR(status.st_mode):
-            yield _listed(below, file, team, status)
-        elif file.count("/") > IN_TEAM:
-            yield SkippedFile(file, _A_FOLDER)
-        else:
-            try:
-                yield from _in_folder(below, file, known, team or name)
-            except OSError as error:
-                yield SkippedFile(file, why_skipped(error))
+def _of_part(below: FileBelow, seen: _Seen, file: str, team: str | None) -> Iterator[FolderFile]:
+    """The files that a part is or has in it."""
+    status, _, inside = seen
+    if below.name.startswith("."):
+        yield from _hidden(_listed(below, file, team, status))
+    elif isinstance(inside, OSError):
+        yield SkippedFile(file, why_skipped(inside))
+    elif inside is not None:
+        for name, each in inside.items():
+            yield from _of_part(below / name, each, f"{file}/{name}", team or below.name)
+    elif isinstance(status, os.stat_result) and stat.S_ISDIR(status.st_mode):
+        yield SkippedFile(file, _A_FOLDER)
+    else:
+        yield _listed(below, file, team, status)
 
 
 @cache
 def _ignoring(names: tuple[str, ...]) -> re.Pattern[str]:
     """Matches the names to ignore, in lower case, as `fnmatch` does."""
     return re.compile("|".join(translate(name.lower()) for name in names) or "(?!)")
-
-
-def _is_as(status: os.stat_result | OSError, before: os.stat_result | None) -> bool:
-    """Whether a file has the same status as before, but for the time at which it was read last."""
-    return (
-        before is not None
-        and isinstance(status, os.stat_result)
-        and status.st_ctime_ns == before.st_ctime_ns
-        and status.st_mtime_ns == before.st_mtime_ns
-        and status[:7] == before[:7]
-    )
 
 
 def _listed(below: FileBelow, file: str, team: str | None, status: os.stat_result | OSError) -> FolderFile:

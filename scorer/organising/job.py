@@ -37,7 +37,6 @@ from scorer.organising.run import (
     carry_out,
     hint,
     plan,
-    present_entries,
     site_notes,
     site_state,
 )
@@ -285,11 +284,11 @@ class ChallengeRun:
                     scored += 1
                     if expected := hint(work, result.counts):
                         self.output.message("\n".join(result.notes.lines(name)), f"{name}: {expected}")
-        present = present_entries(self.store, work)
-        rejected_ever = self._report_earlier(present, work, rejected_now)
-        counts = [f"{scored:,} scored", f"{work.known:,} known", f"{len(rejected_ever):,} rejected"]
+        notable = (self.store.read(work.rules.entries) if work.pending else work.entries).notable
+        rejected_ever = self._report_earlier(notable, work, rejected_now)
+        counts = [f"{scored:,} scored", f"{len(work.known):,} known", f"{len(rejected_ever):,} rejected"]
         counts += [f"{failed + len(work.given_up):,} failed"] if failed or work.given_up else []
-        states = Counter(entry.state for entry in present)
+        states = Counter(entry.state for entry in notable)
         counts += [number_in_state(states, state) for state in UNRANKED if states[state]]
         if not self.options.quiet:
             self.output.message(f"{track.name}: {', '.join(counts)}")

@@ -24,7 +24,7 @@ from scorer.files.writing import remove_abandoned_folders, replace_content
 from scorer.limits import Limits
 from scorer.lists import Counts
 from scorer.live.entries import Entries
-from scorer.live.entry import Entry, SubmissionState, is_baseline, key_of, present_digests
+from scorer.live.entry import SubmissionState, is_baseline, key_of, present_digests
 from scorer.live.errata import Erratum
 from scorer.live.now import Now
 from scorer.organising.files import WithFile, put_in_place, submission_files
@@ -166,8 +166,10 @@ class Work:
     sources: Sources
     entries: Entries
     """The entries when the work began, without scores."""
-    known: int
-    """The number of submissions in the folder with a result."""
+    known: tuple[WithFile, ...]
+    """The submissions in the folder with a result."""
+    kept: frozenset[str]
+    """The digests of these whose bytes are kept."""
     not_kept: Sequence[str]
     """Which of these cannot be kept, and why."""
     warnings: tuple[str, ...]
@@ -183,14 +185,14 @@ class Work:
     @cached_property
     def failures(self) -> Mapping[str, Failure]:
         """Of the attempts to score submissions before, by digest; without those that have a result."""
-        return {state.submission.digest: state.failure for state in self.entries.stored if state.failure is not None}
+        return {state.submission.digest: state.failure for state in self.entries.failed if state.failure is not None}
 
     @cached_property
     def given_up(self) -> tuple[tuple[Submission, Failure], ...]:
         """Submissions in the folder that have failed `ATTEMPTS` times."""
-        given_up = {state.submission.digest for state in self.entries.stored if state.is_given_up}
-        submissions = (submission for _, submission in self.sources.files if submission.digest in given_up)
-        return tuple((submission, self.failures[submission.digest]) for submission in submissions)
+        given_up = {state.submission.digest for state in self.entries.failed if state.is_given_up}
+        files = self.sources.files if given_up else ()
+        return tuple((each, self.failures[each.digest]) for _, each in files if each.digest in given_up)
 
 
 def plan(
@@ -235,26 +237,25 @@ def plan(
     )
 
     sources = Sources(scanned.submissions, kept, challenge.keep_submissions, limits)
-    solution = _checked_solution(before, sources)
+    known = tuple(each for each in sources.files if each[1].digest in before.known)
+    solution = _checked_solution(before, sources, has_unknown=len(known) < len(sources.files))
     record(store, before, scanned, limits)
-    is_same = (
-        last is not None
-        and not last.not_kept
-        and (scanned is last.scanned and before.entries is last.entries)
-        and sources.keeps_more == last.sources.keeps_more
-    )
+    earlier = last if last is not None and last.sources.keeps_more else None
     # Before the record: what another run keeps is recorded first.
-    stored = kept.digests() if sources.keeps_more and not is_same else ()
+    stored = earlier.kept if earlier else frozenset(kept.digests() if sources.keeps_more else ())
 
     def read(view: Snapshot) -> tuple[Entries, frozenset[str]]:
-        return rules.entries(view), present_digests(view) if stored else frozenset()
+        """The entries, and what was withdrawn or replaced before its phase closed."""
+        entries = rules.entries(view)
+        gone = entries.gone - earlier.entries.gone if earlier else stored
+        return entries, gone - present_digests(view) if gone and sources.keeps_more else frozenset()
 
-    entries, present = store.read(read)
-    if stored:
-        kept.remove(set(stored) - present)  # what was withdrawn or replaced before its phase closed
-    known_sources = [source for source in sources.files if source[1].digest in before.known]
-    still = present.intersection(stored)
-    not_kept = [] if is_same else sources.keep([each for each in known_sources if each[1].digest not in still])
+    entries, gone = store.read(read)
+    if gone:
+        kept.remove(gone)
+        stored -= gone
+    new = [each for each in known if each[1].digest not in stored]
+    not_kept = sources.keep(new)
 
     doubts = []
     if solution is not None:
@@ -267,24 +268,27 @@ def plan(
         solution=solution,
         sources=sources,
         entries=entries,
-        known=len(known_sources),
+        known=known,
+        kept=stored if not_kept else stored.union(submission.digest for _, submission in new),
         not_kept=not_kept,
         warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ()), *not_kept),
         notes=(
             *_notes(rules, by_files, doubts, has_started=before.phases.has_started(before.now)),
             *scanned.same_bytes,
-            *about_names(track, rules.track, scanned.submissions),
+            *about_names(track, rules.track, scanned.parts.values()),
         ),
     )
 
 
-def _checked_solution(before: Before, sources: Sources) -> Solution | None:
+def _checked_solution(before: Before, sources: Sources, *, has_unknown: bool) -> Solution | None:
     """The solution, if something may be scored or the board is based on other rules; None without work."""
     rules = before.rules
-    states = before.entries.stored
-    unknown = {key_of(submission) for _, submission in sources.files if submission.digest not in before.known}
-    recorded = (key_of(state.submission) for state in states if state.present or before.stays(state.submission))
-    has_work = bool(sources.pending(before.entries.unscored)) or bool(unknown and unknown.difference(recorded))
+    has_work = bool(sources.pending(before.entries.unscored))
+    if has_unknown and not has_work:
+        states = before.entries.stored
+        unknown = {key_of(submission) for _, submission in sources.files if submission.digest not in before.known}
+        recorded = (key_of(state.submission) for state in states if state.present or before.stays(state.submission))
+        has_work = bool(unknown.difference(recorded))
     if has_work or before.queries is None:
         return rules.checked_solution()
     check_preliminary(rules.track, rules.basis, before.queries)
@@ -365,12 +369,6 @@ def carry_out(
             list(score_queue(store, new, by_erratum, waiting, sources, new.read_solution(), executor))
         store.store_means(store.read(new.missing_means), new.basis, new.rules.measures)
     store.note_run(name)
-
-
-def present_entries(store: Store, work: Work) -> list[Entry]:
-    """The track's entries that are not withdrawn or replaced, without scores, after the work is carried out."""
-    entries = store.read(work.rules.entries) if work.pending else work.entries
-    return [entry for entry in entries.all if entry.presence == "present"]
 
 
 def scored_runs(

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, partial
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +32,8 @@ from scorer.live.now import Now
 from scorer.live.phases import NewScan, content_mark, folder_of
 from scorer.organising.files import (
     IN_TEAM,
-    FolderFile,
     Listing,
+    Part,
     SkippedFile,
     SubmissionFile,
     UploadInProgress,
@@ -75,6 +76,33 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, eq=False)
+class ScannedPart:
+    """What a part of the folder of a track holds."""
+
+    part: Part
+    submissions: tuple[WithFile, ...]
+    """By name."""
+    skipped: tuple[SkippedFile | UploadInProgress, ...]
+    statuses: Mapping[str, ScannedFile]
+    """By file: the status that goes with the digest, of settled files."""
+
+    @cached_property
+    def digests(self) -> Mapping[str, str]:
+        """Of the submissions, by file."""
+        return {submission.file: submission.digest for _, submission in self.submissions}
+
+    @cached_property
+    def in_no_folder(self) -> tuple[Submission, ...]:
+        """The submissions that are in no folder of a team."""
+        return tuple(submission for file, submission in self.submissions if file.file.count("/") < IN_TEAM)
+
+    @cached_property
+    def is_settled(self) -> bool:
+        """Whether it holds the same while the files, the rules and the record are the same."""
+        return len(self.statuses) == len(self.submissions) == len(self.part.files)
+
+
+@dataclass(frozen=True, eq=False)
 class Scan:
     """What the folder of a track holds."""
 
@@ -83,10 +111,10 @@ class Scan:
     """What decides, besides the files and the record, what is a submission."""
     recorded: Mapping[str, str]
     """The files of submissions that were recorded as present, with their digests."""
+    parts: Mapping[str, ScannedPart]
+    """By name, in order of the names."""
     is_settled: bool
     """Whether another scan finds the same while the files, the rules and the record are the same."""
-    submissions: tuple[WithFile, ...]
-    """By name."""
     skipped: tuple[SkippedFile | UploadInProgress, ...]
     """What is no submission, or is refused."""
     left_out: tuple[str, ...]
@@ -103,24 +131,21 @@ class Scan:
     submissions are recorded: the disk may not be mounted."""
 
     @cached_property
-    def _settled(self) -> Mapping[str, WithFile]:
-        """The submissions that need not be read again while their status is the same, by file."""
-        return {each[0].file: each for each in self.submissions if each[0].file in self.statuses}
+    def submissions(self) -> tuple[WithFile, ...]:
+        """By name."""
+        return tuple(chain.from_iterable(part.submissions for part in self.parts.values()))
 
-    def unchanged(
-        self, file: SubmissionFile, recorded: Mapping[str, str], delivered: Mapping[str, str]
-    ) -> WithFile | None:
-        """The submission of a file, if its status and what is recorded of it are as they were; else None."""
-        found = self._settled.get(file.file)
-        if found is None or found[0] is not file:
-            return None
-        digest = found[1].digest
-        return found if recorded.get(file.file) == delivered.get(file.file, digest) == digest else None
+    @cached_property
+    def digests(self) -> Mapping[str, str]:
+        """Of the submissions, by file."""
+        return dict(chain.from_iterable(part.digests.items() for part in self.parts.values()))
 
     @cached_property
     def same_bytes(self) -> tuple[str, ...]:
         """A message for the organiser about each content that several teams have."""
-        counts = Counter(submission.digest for _, submission in self.submissions)
+        counts = Counter(self.digests.values())
+        if len(counts) == len(self.digests):
+            return ()
         by_digest: dict[str, dict[str, str]] = defaultdict(dict)
         for _, submission in self.submissions:
             if counts[submission.digest] > 1:
@@ -130,6 +155,50 @@ class Scan:
             for files in by_digest.values()
             if len(files) > 1
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a scan is given, and what it finds stated."""
+
+    track: Track
+    limits: Limits
+    recorded: Mapping[str, str]
+    known: Mapping[str, ScannedFile]
+    solutions: Collection[str]
+    delivered: Mapping[str, str]
+    listing: Listing
+    left_out: Collection[str]
+    metadata: dict[str, Mapping[str, Value]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def scanned(self, part: Part) -> ScannedPart:
+        """What a part holds."""
+        submissions: list[WithFile] = []
+        skipped: list[SkippedFile | UploadInProgress] = []
+        statuses: dict[str, ScannedFile] = {}
+        for file in part.all:
+            if file.file in self.left_out:
+                continue
+            if not isinstance(file, SubmissionFile):
+                skipped.append(file)
+                continue
+            try:
+                read, status = read_file(file, self.limits, self.known.get(file.file))
+                check_links(read, status.digest, self.recorded.get(read.file), self.solutions)
+                if self.delivered.get(read.file, status.digest) != status.digest:
+                    raise UnsafePathError("has other bytes than the file that was handed in; restore it")
+                is_new = self.recorded.get(read.file) != status.digest
+                if read.file not in self.delivered:
+                    found = scanned_metadata(self.track, read, self.listing, self.limits, is_new, self.notes)
+                    self.metadata.update(found)
+            except OSError as error:
+                skipped.append(SkippedFile(file.file, why_skipped(error)))
+                continue
+            submissions.append((read, Submission(self.track.name, read.team, read.file, status.digest, read.received)))
+            if status.inode:
+                statuses[read.file] = status
+        return ScannedPart(part, tuple(submissions), tuple(skipped), statuses)
 
 
 def scan(
@@ -150,46 +219,31 @@ def scan(
     returns remain so if they are missing, as do those that were handed in: `delivered`. `known` has the status of files
     by an earlier scan: a file with the same status is not read again. No submission may have the digest of one of the
     `solutions`. Missing files are withdrawals, however many there are, only if that is `confirmed`.
-    `file_mb` and `files_per_team` are checked before a file is read. What is as in the `last` scan is taken from it; if
-    all is, it is that scan.
+    `file_mb` and `files_per_team` are checked before a file is read. Parts that are as in the `last` scan are taken
+    from it; if all are, it is that scan.
     """
     listing = submission_files(track, last.listing if last else None)
     rules = track.name, track.metadata, limits, frozenset(solutions), confirmed
     before = last if last is not None and last.rules == rules and not track.metadata else None
     if before is not None and before.is_settled and (listing is before.listing and recorded is before.recorded):
         return before
-    chosen, unread, left_out = _within_limit(listing, limits, recorded)
-    submissions: list[WithFile] = []
-    skipped: list[SkippedFile | UploadInProgress] = []
-    statuses: dict[str, ScannedFile] = {}
-    metadata: dict[str, Mapping[str, Value]] = {}
-    notes: list[str] = []
-    for file in chosen:
-        if not isinstance(file, SubmissionFile):
-            skipped.append(file)
-            continue
-        if before is not None and (same := before.unchanged(file, recorded, delivered)) is not None:
-            submissions.append(same)
-            statuses[file.file] = before.statuses[file.file]
-            continue
-        try:
-            read, status = read_file(file, limits, known.get(file.file))
-            check_links(read, status.digest, recorded.get(read.file), solutions)
-            if delivered.get(read.file, status.digest) != status.digest:
-                raise UnsafePathError("has other bytes than the file that was handed in; restore it")
-            is_new = recorded.get(read.file) != status.digest
-            metadata |= {} if read.file in delivered else scanned_metadata(track, read, listing, limits, is_new, notes)
-        except OSError as error:
-            skipped.append(SkippedFile(file.file, why_skipped(error)))
-            continue
-        submissions.append((read, Submission(track.name, read.team, read.file, status.digest, read.received)))
-        if status.inode:
-            statuses[read.file] = status
+    left_out, unread, messages = _beyond_limit(listing, limits, recorded)
+    given = _Given(track, limits, recorded, known, solutions, delivered, listing, left_out)
+
+    earlier = before.parts if before is not None and not left_out else {}
+    parts: dict[str, ScannedPart] = {}
+    for name, part in listing.parts.items():
+        same = earlier.get(name)
+        is_same = same is not None and same.part is part and same.is_settled
+        if same is None or not is_same or not same.digests.items() <= recorded.items():
+            same = given.scanned(part)
+        parts[name] = same
+    skipped = [*chain.from_iterable(part.skipped for part in parts.values())]
+    statuses = dict(chain.from_iterable(part.statuses.items() for part in parts.values()))
     for mark, found in _marks(_first(skipped, limits.files_per_team), limits, known):
         unread.append(mark)
         statuses |= found
     missing = recorded.keys() - listing.files.keys()
-    is_settled = not (missing or track.metadata) and len(statuses) == len(submissions) == len(listing.files)
     gone = sorted(file for file in missing - delivered.keys() if listing.is_missing(file))
     gone = [file for file in gone if file not in staying()]
     lost = tuple(
@@ -197,18 +251,19 @@ def scan(
         for file in sorted(missing & delivered.keys())
         if listing.is_missing(file)
     )
+    present = sum(len(part.submissions) for part in parts.values())
     return Scan(
         listing=listing,
         rules=rules,
         recorded=recorded,
-        is_settled=is_settled,
-        submissions=tuple(submissions),
+        parts=parts,
+        is_settled=not (missing or track.metadata or left_out) and all(part.is_settled for part in parts.values()),
         skipped=tuple(_bounded(skipped)),
-        left_out=(*left_out, *notes, *lost),
+        left_out=(*messages, *given.notes, *lost),
         statuses=statuses,
-        warning=None if confirmed else _warning(track, gone, len(recorded), len(submissions)),
-        metadata=metadata,
-        unread=tuple(unread) if listing.all or not recorded or confirmed else None,
+        warning=None if confirmed else _warning(track, gone, len(recorded), present),
+        metadata=given.metadata,
+        unread=tuple(unread) if listing.parts or not recorded or confirmed else None,
     )
 
 
@@ -225,15 +280,14 @@ def _marks(
                 yield content_mark(file.file, status.digest), {file.file: status} if status.inode else {}
 
 
-def about_names(declared: Track, track: Track, submissions: Iterable[WithFile]) -> Iterator[str]:
+def about_names(declared: Track, track: Track, parts: Iterable[ScannedPart]) -> Iterator[str]:
     """Messages about names of files that are declared too late, and about files that are of one team by their names."""
     if declared.file_names not in (FILE_NAMES, track.file_names):
         yield f"{track.name}: file_names: has no effect, because files had arrived when it was set"
     by_team: dict[str, dict[str, str]] = defaultdict(dict)
-    for file, submission in submissions:
-        if file.file.count("/") < IN_TEAM:
-            name = without_time(file.file.rpartition("/")[2])
-            by_team[submission.team].setdefault(name, printable_name(submission.file))
+    for submission in chain.from_iterable(part.in_no_folder for part in parts):
+        name = without_time(submission.file.rpartition("/")[2])
+        by_team[submission.team].setdefault(name, printable_name(submission.file))
     for team, files in by_team.items():
         if len(files) > 1 and "{run}" not in (track.file_names or ""):
             yield (
@@ -274,29 +328,31 @@ def _warning(track: Track, gone: Sequence[str], recorded: int, present: int) -> 
     )
 
 
-def _within_limit(
-    listed: Iterable[FolderFile], limits: Limits, recorded: Collection[str]
-) -> tuple[list[FolderFile], list[str], tuple[str, ...]]:
-    """The files within `files_per_team`, recorded and earlier ones first; some others; and a message for each team."""
-    by_team: dict[str, list[SubmissionFile]] = defaultdict(list)
-    for file in listed:
-        if isinstance(file, SubmissionFile):
+def _beyond_limit(
+    listing: Listing, limits: Limits, recorded: Collection[str]
+) -> tuple[Collection[str], list[str], tuple[str, ...]]:
+    """The files beyond `files_per_team`, recorded ones last; some of them; and a message for each team."""
+    counts: Counter[str] = Counter()
+    for part in listing.parts.values():
+        counts.update(part.teams)
+    beyond = {team for team, count in counts.items() if count > limits.files_per_team}
+    by_team: dict[str, list[SubmissionFile]] = {team: [] for team in counts if team in beyond}
+    for file in listing.files.values() if beyond else ():
+        if file.team in beyond:
             by_team[file.team].append(file)
     left_out: set[str] = set()
     some, messages = [], []
     for team, files in by_team.items():
-        if len(files) <= limits.files_per_team:
-            continue
         files.sort(key=lambda file: (file.file not in recorded, file.received, file.file))
-        beyond = [file.file for file in files[limits.files_per_team :]]
-        left_out.update(beyond)
-        some += beyond[: limits.files_per_team]
+        others = [file.file for file in files[limits.files_per_team :]]
+        left_out.update(others)
+        some += others[: limits.files_per_team]
         messages.append(
             f"{printable_name(files[0].file.partition('/')[0])}/{printable_name(team)}: {len(files):,} files; "
             f"{len(files) - limits.files_per_team:,} of them are left out; the limit is {limits.files_per_team:,} "
             "(limits.files_per_team)"
         )
-    return [file for file in listed if file.file not in left_out], some, tuple(messages)
+    return left_out, some, tuple(messages)
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,6 +360,8 @@ class Before:
     """What the database has of a track before a scan of its folder."""
 
     now: datetime
+    count: int
+    """The number of events."""
     by_files: RuleSet
     """The rules of challenge.toml."""
     rules: RuleSet
@@ -321,11 +379,11 @@ class Before:
     last_scan: FolderScan | None
 
     @cached_property
-    def staying_files(self) -> frozenset[str]:
+    def staying_files(self) -> Set[str]:
         """The files whose present submissions all stay as they are recorded."""
-        present = [state.submission for state in self.entries.stored if state.present]
-        leaving = {submission.file for submission in present if not self.stays(submission)}
-        return frozenset(submission.file for submission in present) - leaving
+        states = (state for state in self.entries.stored if state.present)
+        leaving = {state.submission.file for state in states if not self.stays(state.submission)}
+        return self.entries.present_files.keys() - leaving
 
     def stays(self, submission: Submission) -> bool:
         """Whether a submission stays present or withdrawn, regardless of its file, because its phase has closed."""
@@ -350,6 +408,7 @@ def before_scan(store: Store, track: Track, limits: Limits, last: Scan | None = 
         is_same = recorded is not None and (recorded.basis, recorded.settings) == (basis, rules.settings)
         return Before(
             now=store.now(),
+            count=len(view.all_events),
             by_files=by_files,
             rules=rules,
             phases=Now.of(view, track).phases,
@@ -373,6 +432,7 @@ def record(store: Store, before: Before, scanned: Scan, limits: Limits) -> None:
     """Record what a scan of the folder of a track found."""
     rules = before.rules
     name = rules.track.name
+    is_same = scanned.digests == before.entries.present_files
     import_submissions(
         store,
         name,
@@ -384,6 +444,7 @@ def record(store: Store, before: Before, scanned: Scan, limits: Limits) -> None:
         new_scan=NewScan(before.now, scanned.unread, before.last_scan),
         metadata=partial(_metadata, rules.track, before, scanned),
         naming=rules.track.naming,
+        same_at=before.count if is_same else None,
     )
     store.store_scanned_files(name, before.scanned_files, scanned.statuses)
 
@@ -411,6 +472,8 @@ def import_submissions(
     new_scan: NewScan | None = None,
     metadata: Callable[[Mapping[Key, SubmissionState], Collection[Key]], Added] = lambda _states, _arrived: [],
     naming: Mapping[str, str] = MappingProxyType({}),
+    *,
+    same_at: int | None = None,
 ) -> None:
     """Record which submissions of a track have arrived, are withdrawn, or have returned.
 
@@ -418,7 +481,8 @@ def import_submissions(
     the scan and the record differ, while no other process can write, and only what is so now is recorded; without it,
     the scan is taken to be the latest. Submissions from another source than the folder are left as they are. `allowed`
     says whether a recorded submission may be withdrawn, or return, given the kind of the event. `new_scan` is stored in
-    the same transaction. Arrivals have the keys `naming`.
+    the same transaction. Arrivals have the keys `naming`. `same_at` is the number of events after which the record had
+    what was scanned.
     """
 
     def changed(view: Snapshot) -> tuple[Added, FolderScan | None]:
@@ -429,9 +493,10 @@ def import_submissions(
         def with_scan(body: Mapping[str, Any]) -> Mapping[str, Any]:
             return {**(new_scan.completed(last, body) if new_scan else body), **naming}
 
+        changes = [] if same_at == len(view.all_events) else import_changes(states, scanned, recheck)
         added = [
             (track, kind, with_scan(body) if kind == "arrival" else body)
-            for kind, body in import_changes(states, scanned, recheck)
+            for kind, body in changes
             if kind == "arrival"
             or (state := states.get((body["file"], body["digest"]))) is None
             or allowed(kind, state)

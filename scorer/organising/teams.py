@@ -185,7 +185,7 @@ def team_events(view: Snapshot, settings: Mapping[str, Mapping[str, Any]], reaso
 
     A team that is not listed has no settings any more.
     """
-    before = {body.team: body.settings.recorded() for _, body in bodies(view.events(), TeamBody)}
+    before = {body.team: body.settings.recorded() for _, body in bodies(view.decisions(EVERY_TRACK), TeamBody)}
     events: list[tuple[str, EventKind, dict[str, Any]]] = []
     for team in sorted(before.keys() | settings.keys()):
         old, new = before.get(team, {}), settings.get(team, {})

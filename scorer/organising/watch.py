@@ -73,7 +73,7 @@ class Sources:
         """
         states = list(unscored)
         digests = {state.submission.digest for state in states}
-        files = [each for each in self.files if each[1].digest in digests]
+        files = [each for each in self.files if each[1].digest in digests] if states else []
         by_key = {key_of(submission): (file, submission) for file, submission in files}
         by_digest = {submission.digest: (file, submission) for file, submission in files}
         wanted: dict[Key, tuple[bool, WithFile]] = {}
