@@ -105,7 +105,8 @@ def convert(
         _named("source_format", source_format)
     where = shown(target) if isinstance(target, str | os.PathLike) else "the target"
     form = _target_format(target, target_format)
-    content, listed_is_relevant = _content(source, source_format, kind, ties, _kind_of(target))
+    likely = _KINDS.get(_suffix(os.fspath(target))) if isinstance(target, str | os.PathLike) else None
+    content, listed_is_relevant = _content(source, source_format, kind, ties, likely)
     try:
         if isinstance(content, SubmissionContent):
             content = content.best_of(best_of) if best_of else content
@@ -242,10 +243,6 @@ def format_by_suffix(path: str) -> DetectedFormat | None:
     """Return the format by the suffix of a file's name before that of its compression; None for an unknown suffix."""
     suffix = _suffix(path)
     return format_named(_NAMES[suffix]) if suffix in _NAMES else None
-
-
-def _kind_of(target: object) -> FileKind | None:
-    return _KINDS.get(_suffix(os.fspath(target))) if isinstance(target, str | os.PathLike) else None
 
 
 def _suffix(path: str) -> str:

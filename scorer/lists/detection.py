@@ -29,6 +29,7 @@ from scorer.lists.reading.arrow import text_lengths
 from scorer.lists.reading.blocks import (
     BYTE_ORDER_MARK,
     SAMPLE_BYTES,
+    VISIBLE,
     Batch,
     Block,
     Digest,
@@ -119,11 +120,6 @@ class DetectedFormat:
         """Whether a file that begins with `head` can be a solution and no submission; no for LETOR's format."""
         return self.format is not letor and _is_read(self.graded, head) and not _is_read(self.ranked, head)
 
-    @property
-    def has_predicted_rows(self) -> bool:
-        """Whether predictions can belong to the rows of the file."""
-        return self.format is letor
-
     def graded(self, head: Block) -> Reader[Graded]:
         return self._checked(head, self.format.graded)
 
@@ -194,21 +190,17 @@ def opened(
             detected = recognised(sample(start.removeprefix(BYTE_ORDER_MARK)), setting, one_block=True)
         if detected is not None and (detected.format in _DOCUMENTS or detected.is_predicted):
             head = Block(read_whole(stream, limits, "the document", start).removeprefix(BYTE_ORDER_MARK), 1, limits)
-            if _is_blank(head.content):
+            if not VISIBLE.search(head.content):
                 raise UnreadableError("the file is empty")
             if detected.is_predicted:
                 checked_utf8(head.content, 1)
             yield detected, head, iter([head])
             return
         rest = line_blocks(stream, start, limits)
-        first = next((block for block in rest if not _is_blank(block.content)), None)
+        first = next((block for block in rest if VISIBLE.search(block.content)), None)
         if first is None:
             raise UnreadableError("the file is empty")
         yield detected or _detected(first, setting), first, chain([first], rest)
-
-
-def _is_blank(content: bytes) -> bool:
-    return not content or content.isspace()
 
 
 def format_named(text: str, setting: Setting = "submission_format") -> DetectedFormat:
@@ -328,7 +320,7 @@ def why_unreadable(path: str | os.PathLike[str], format_name: str | None, limits
     try:
         start = beginning(path, limits)
         whole, start = len(start) < SAMPLE_BYTES, start.removeprefix(BYTE_ORDER_MARK)
-        if _is_blank(start):
+        if not VISIBLE.search(start):
             return "the file is empty" if whole else ""
         lines = sample(start)
         if not format_name and recognised(lines, "submission_format", one_block=True) is None:

@@ -19,6 +19,7 @@ from scorer.errors import ContentError, Findings, SolutionError
 from scorer.files import shown
 from scorer.limits import OWN_FILES, Limits
 from scorer.lists.detection import opened
+from scorer.lists.formats import letor
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import (
     booleans,
@@ -498,7 +499,7 @@ class Solution:
             kind = SolutionError if findings else ContentError
             solution = cls.of(batches, findings, is_vlnet=detected.is_vlnet)
             solution.read_as = detected.solution_layout(read)
-            solution.rows = batches if detected.has_predicted_rows else ()
+            solution.rows = batches if detected.format is letor else ()
         if read_bytes is not None and read_bytes.hexdigest() != digest:
             findings.add(0, "the file changed while it was read; run again when it is complete")
         if findings or solution is None:

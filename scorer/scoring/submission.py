@@ -25,7 +25,6 @@ from scorer.lists.reading.arrow import coded, fingerprints
 from scorer.lists.reading.blocks import (
     InaccessibleError,
     Ranked,
-    TemporarySpaceError,
     UnreadableError,
     by_query,
     is_large,
@@ -75,18 +74,12 @@ def score(
         return Failed(str(error))
     except ChangedError:
         return Failed(CHANGED)
-    except TemporarySpaceError:
-        return _needs_space(limits)
     except MemoryError:
         return Failed(NEEDS_MEMORY, "memory")
     except OSError as error:
         if error.errno == errno.EFBIG:  # the system limits each file to the same size
-            return _needs_space(limits)
+            return Failed(f"it took more than {limits.temporary_mb:,} MB of temporary disk space", "space")
         return Failed(f"the system failed while it was scored: {error.strerror or error}")
-
-
-def _needs_space(limits: Limits) -> Failed:
-    return Failed(f"it took more than {limits.temporary_mb:,} MB of temporary disk space", "space")
 
 
 def _scored_again(

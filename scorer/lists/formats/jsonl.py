@@ -498,7 +498,12 @@ def _ranked(members: Members, by: str, block: Block, findings: Findings) -> Rank
 
 def _regular(members: Members, block: Block) -> dict[str, pa.Array] | None:
     """Return the columns of a block whose lines have one item each, all in the same way; None for any other block."""
-    first = _first(block)
+    try:
+        first = DECODER.decode(block.content.partition(b"\n")[0].decode())
+    except MALFORMED:
+        return None
+    if not isinstance(first, Pairs):
+        return None
     meaning = members.meaning(tuple(name for name, _ in first))
     number = members.wanted[2]
     if isinstance(meaning, str) or ITEMS in meaning or not {"query", "item", number} <= meaning.keys():
@@ -523,15 +528,6 @@ def _regular(members: Members, block: Block) -> dict[str, pa.Array] | None:
     if not (finite and all(text_lengths(ids[name]).all() for name in ("query", "item"))):
         return None
     return {name: read[member] for name, member in meaning.items()} | ids
-
-
-def _first(block: Block) -> Pairs:
-    """Return the object on the block's first line; an empty one if that line holds no object."""
-    try:
-        value = DECODER.decode(block.content.partition(b"\n")[0].decode())
-    except MALFORMED:
-        return Pairs()
-    return value if isinstance(value, Pairs) else Pairs()
 
 
 def _objects(block: Block, findings: Findings) -> Iterator[tuple[int, object]]:

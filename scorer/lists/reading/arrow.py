@@ -7,7 +7,6 @@ Arrow to numpy. These functions convert through the buffers instead.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from importlib import import_module
 from typing import Any
 from unicodedata import is_normalized, normalize
@@ -36,14 +35,13 @@ class _Compute:
     """
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        module = None if name in QUICK else import_module("pyarrow.compute")
-        function = partial(_called, name) if module is None else getattr(module, name)
+        function: Callable[..., Any] = (
+            (lambda *arrays: call_function(name, list(arrays)))
+            if name in QUICK
+            else getattr(import_module("pyarrow.compute"), name)
+        )
         setattr(self, name, function)
         return function
-
-
-def _called(name: str, *arrays: pa.Array) -> Any:
-    return call_function(name, list(arrays))
 
 
 pc: Any = _Compute()

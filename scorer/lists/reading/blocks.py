@@ -5,6 +5,7 @@ Files are opened, decompressed or unpacked, and digested, within limits on sizes
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import math
@@ -611,8 +612,11 @@ MAX_PARTITIONS = 256
 """Each partition is an open file while the lists are collected."""
 
 
-class TemporarySpaceError(Exception):
+class TemporarySpaceError(OSError):
     """The rows take more temporary disk space than is allowed."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EFBIG, os.strerror(errno.EFBIG))
 
 
 def whole_lists(batches: Iterable[Ranked]) -> Iterator[list[Ranked]]:

@@ -331,19 +331,15 @@ def graded_rows(held: Columns, line: Ints, findings: Findings, mark: str | None 
         flag = flag if flag is None else flag[np.isin(line, rows.line)]
         return Graded(rows.query, rows.line, rows.lengths, rows.item, np.ones(len(rows.item)), flag=flag)
     query, item = (id_texts(held[name], name, line, findings) for name in ("query", "item"))
-    grade = _numbers(_without_levels(held["grade"]), "grade", line, findings)
+    grades = held["grade"]
+    if is_text(grades.type) and len(grades) and str(grades[0]).startswith("L"):  # NTCIR writes L2 for 2
+        grades = pc.replace_substring_regex(grades, pattern="^L([0-9])$", replacement=r"\1")
+    grade = _numbers(grades, "grade", line, findings)
     flag = _flags(held["flag"], line, findings) if "flag" in held else None
     divided = held.get("subtopic", held.get("iteration"))
     subtopic = None if divided is None else _filled_in(divided)
     sound = _filled(query) & _filled(item) & ~np.isnan(grade)
     return Graded(query, line, None, item, grade, subtopic, "subtopic" not in held, flag).where(sound)
-
-
-def _without_levels(grades: pa.Array) -> pa.Array:
-    """Return grades that are texts with 2 for L2, as NTCIR writes them."""
-    if is_text(grades.type) and len(grades) and str(grades[0]).startswith("L"):
-        return pc.replace_substring_regex(grades, pattern="^L([0-9])$", replacement=r"\1")
-    return grades
 
 
 def ranked_rows(held: Columns, line: Ints, findings: Findings, mark: str | None = None) -> Ranked:
