@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any
 
 from scorer.errors import Findings
@@ -37,7 +38,7 @@ class SolutionContent:
         if names is not None and any(batch.is_iteration for batch in batches):
             names, hint = None, ITERATION_HINT
         held: dict[tuple[str, str], dict[str, float]] = {}
-        named = iter([] if names is None else names.to_pylist())
+        named = repeat("") if names is None else iter(names.to_pylist())
         for batch in batches:
             queries, lines = batch.query.to_pylist(), batch.line.tolist()
             flags = [False] * len(queries) if batch.flag is None else batch.flag.tolist()
@@ -48,15 +49,13 @@ class SolutionContent:
             for row, item, grade in zip(
                 batch.row_of_item.tolist(), batch.item.to_pylist(), batch.grade.tolist(), strict=True
             ):
-                query, name = queries[row], next(named, None)
-                again = item in grades[query] if name is None else name in held.get((query, item), ())
-                if again:
+                query, name = queries[row], next(named)
+                of_item = held.setdefault((query, item), {})
+                if name in of_item:
                     found = f"item {quoted(item)} is listed twice for query {quoted(query)}"
                     findings.add(lines[row], f"{found}; list each item once{hint}")
-                if name is not None:
-                    held.setdefault((query, item), {})[name] = grade
-                    grade = max(held[query, item].values())  # noqa: PLW2901 (the highest so far)
-                grades[query][item] = grade
+                of_item[name] = grade
+                grades[query][item] = max(of_item.values())
         chosen = frozenset(query for query, flag in flagged.items() if flag)
         return cls(grades, chosen, {} if names is None else held)
 

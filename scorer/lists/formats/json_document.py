@@ -106,13 +106,8 @@ def _rows(members: Members, block: Block, findings: Findings) -> list[JsonRow]:
             findings.add(line, f"query {quoted(query)} is listed again (first in line {first[query]}); list it once")
             continue
         first[query] = line
-        if (
-            query == "questions"
-            and isinstance(value, list)
-            and len({*map(type, value)}) == 1
-            and type(value[0]) is Pairs
-        ):
-            rows += members.rows(((line, question) for question in value), findings)  # BioASQ
+        if query == "questions" and isinstance(value, list) and {*map(type, value)} == {Pairs}:  # BioASQ
+            rows += members.rows(((line, question) for question in value), findings)
             continue
         row = members.row_of_items(query, value, line, findings)
         if row is not None:
