@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from scorer.scoring.statistics.paired_tests import randomisation
-from scorer.scoring.statistics.rankings import RANKING_RULES, rank_frequencies, rank_ranges, ranks_of, tiers
+from scorer.scoring.statistics.rankings import means as means_of
+from scorer.scoring.statistics.rankings import rank_frequencies, rank_ranges, ranking, ranks_of, tiers
 from scorer.scoring.statistics.resampling import bca_intervals, percentile_intervals, resampled_means, sign_flips
 
 Floats = NDArray[np.float64]
@@ -53,7 +54,7 @@ def by_scorer(scores: Floats, draws: int) -> dict[str, Any]:
         rank_ranges(tests.better())
         rank_ranges(tests.better_marginally(), tests.worse_marginally())
         rank_frequencies(ranks_of(means))
-        tiers(RANKING_RULES["mean"](scores).ranks, tests.better())
+        tiers(ranking(means_of(scores)).ranks, tests.better())
 
     tasks: list[Callable[[], Floats]] = [
         lambda: percentile_intervals(resampled_means(scores, draws)),

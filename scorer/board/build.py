@@ -39,7 +39,7 @@ from scorer.options import LEVEL, EqualRanks
 from scorer.record.log import RESOLUTION
 from scorer.rules.quota import Left
 from scorer.rules.teams import MergedTeam, Merges, Team, teams
-from scorer.scoring.analysis.kept import Kept, number_of
+from scorer.scoring.analysis.kept import Kept
 from scorer.scoring.outcomes import QueryMask, aggregated, split_masks
 from scorer.scoring.statistics.judges import TwoJudges
 from scorer.scoring.statistics.rankings import rank_ranges
@@ -394,12 +394,12 @@ def are_clear(now: Now, track: Track, digests: Sequence[str]) -> bool | None:
     inside = split_masks(now.view.flags(now.basis))[track.shown_split].inside
     scores = np.array([of_entry[digest][0] for digest in digests])
     queries = np.flatnonzero(inside & ~np.isnan(scores).all(axis=0))
-    scores, units = scores[:, queries], units_within(units_by_clusters(now.view, track, now.basis), queries)
-    means, both = np.nanmean(scores, axis=1).tolist(), None
+    means, both = np.nanmean(scores[:, queries], axis=1).tolist(), None
     if now.basis.checked:
         by_digest = dict(now.view.judges(set(digests), now.basis, [measure]))
-        both = TwoJudges.together([by_digest[digest] for digest in digests]).within(queries)
-    task = measured(scores, means, [True] * 2, bounded=measure.bounded, units=units, judges=both)
+        both = TwoJudges.together([by_digest[digest] for digest in digests])
+    units, bounded = units_by_clusters(now.view, track, now.basis), measure.bounded
+    task = measured(scores, means, [True] * 2, queries=queries, bounded=bounded, units=units, judges=both)
     return all(pair.is_clear for pair in pairs(task, has_counts=False))
 
 
@@ -473,12 +473,12 @@ def _board(
     intervals: list[Interval | None] = [None] * len(means)
     ranges: dict[int, tuple[int, int]] = {}
     separates = None
-    defined = np.atleast_1d(~np.isnan(within).all(axis=0))
-    queries = np.flatnonzero(part.inside)[defined]
+    queries = np.flatnonzero(~np.isnan(within).all(axis=0))
     if way == "mean" and len(queries):
-        kept = kept.within(measure.full, number_of(queries))
-        units, both = units_within(scored.units, queries), both and both.within(defined)
-        task = measured(within[:, defined], means, is_ranked, kept, bounded=measure.bounded, units=units, judges=both)
+        kept, own = kept.within(measure.full, QueryMask(part.inside).digest), units_within(scored.units, part.inside)
+        task = measured(
+            within, means, is_ranked, kept, queries=queries, bounded=measure.bounded, units=own, judges=both
+        )
         for row, (low, high) in enumerate(task.intervals.tolist()):
             intervals[row] = (rounded(low, decimals) or 0.0, rounded(high, decimals) or 0.0) if low < high else None
         has_all = sum(mean is not None for mean in of_ranked) == len(task.ranked)

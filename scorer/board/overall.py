@@ -35,7 +35,7 @@ from scorer.scoring.statistics.rankings import (
 )
 from scorer.scoring.statistics.rankings import means as means_of
 from scorer.scoring.statistics.resampling import FLIPS, intervals_of_sum
-from scorer.scoring.statistics.units import together, units_of, units_within, unless_few
+from scorer.scoring.statistics.units import together, units_of, unless_few
 from scorer.settings.tracks import Track
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import CellValue, csv_table, letters, table_of
@@ -222,10 +222,8 @@ class _Ranking:
         measure = scored.board.track.all_measures[column]
         scores, judges = scored.kept_scores(measure, kept), scored.judges(measure, kept)
         queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
-        kept, own = kept.within(measure.full, number_of(queries)), units_within(units, queries)
-        every, means = [True] * len(scores), scored.means(column)
-        both = judges and judges.within(queries)
-        task = measured(scores[:, queries], means, every, kept, bounded=measure.bounded, units=own, judges=both)
+        of_rows = scores, scored.means(column), [True] * len(scores), kept.within(measure.full)
+        task = measured(*of_rows, queries=queries, bounded=measure.bounded, units=units, judges=judges)
         return task, units[queries]
 
     def _placed(self, number: int, values: Floats) -> Floats:

@@ -442,11 +442,17 @@ def measured(
     is_ranked: Sequence[bool],
     kept: Kept | None = None,
     *,
+    queries: Ints | None = None,
     bounded: bool = False,
     units: Ints | None = None,
     judges: TwoJudges | None = None,
 ) -> TaskScores:
-    """The analysis of the scores of rows, [row, query], given their means, rounded as the board shows them."""
+    """The analysis of the scores of rows on some queries or on all, [row, query], given their means, rounded as the
+    board shows them.
+    """
+    if queries is not None:
+        scores, units = scores[:, queries], units_within(units, queries)
+        kept, judges = kept and kept.within(number_of(queries)), judges and judges.within(queries)
     shown = np.array([math.nan if mean is None else mean for mean in means], dtype=np.float64)
     ranked = np.flatnonzero(is_ranked)
     flips = sign_flips_of(len(ranked))
@@ -461,17 +467,16 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
     track, means = scored.board.track, scored.means(column)
     measure = track.all_measures[column]
     queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
-    scored_kept, kept = kept, kept.within(measure.full, number_of(queries))
-    is_ranked = [row.rank is not None for row in scored.rows]
-    units, judges = units_within(scored.units, queries), scored.judges(measure, scored_kept)
+    judges, kept = scored.judges(measure, kept), kept.within(measure.full)
     task = measured(
-        scores[:, queries],
+        scores,
         means,
-        is_ranked,
+        [row.rank is not None for row in scored.rows],
         kept,
+        queries=queries,
         bounded=measure.bounded,
-        units=units,
-        judges=judges and judges.within(queries),
+        units=scored.units,
+        judges=judges,
     )
     ranked = [row for row in task.ranked.tolist() if means[row] is not None]
     of_ranking = None

@@ -9,9 +9,8 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +20,7 @@ from scorer.files import AnyFile, Compressed, chunks_of, compressed_chunk, locat
 from scorer.files.writing import create_private, remove_abandoned_folders, temporary_folder
 from scorer.measures.matched import Floats
 from scorer.record.events import SHA256
+from scorer.scoring.analysis.kept import Arrays
 from scorer.scoring.outcomes import CHANGED
 
 KEPT_SOLUTIONS, KEPT_SUBMISSIONS = ".solutions", ".submissions"
@@ -130,19 +130,16 @@ _LARGE = 1 << 20
 """Bytes of a file from which on it is mapped. To read a smaller one is faster."""
 
 
-@dataclass(slots=True)
-class Sidecar:
+class Sidecar(Arrays):
     """A folder of arrays by keys, which are names of files. Nothing is lost with a file: it is derived again.
 
     So a file that cannot be read, is cut off, or belongs to another key is absent, and one that cannot be written is
     left out.
     """
 
-    folder: Path
-    used: set[str] = field(default_factory=set)
-    """The keys that were loaded or saved, or that otherwise must stay."""
-    recent: dict[str, tuple[object, Any]] = field(default_factory=dict)
-    """As `Arrays.recent`."""
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
 
     def load(self, key: str) -> Floats | None:
         """Return the array of a key, [value], read-only and mapped into memory if it is large; None if it is absent."""

@@ -21,7 +21,7 @@ from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched
 from scorer.options import SPLITS, Split
 from scorer.record.events import time_of
 from scorer.record.log import Purpose, secret_of
-from scorer.scoring.analysis.kept import Arrays, MemoryArrays
+from scorer.scoring.analysis.kept import Arrays
 from scorer.scoring.outcomes import (
     Mean,
     QueryMask,
@@ -64,7 +64,7 @@ class Cache(UserDict[str, str]):
     def __init__(self, stored: Mapping[str, str], arrays: Arrays | None = None) -> None:
         super().__init__()
         self.data.update(stored)
-        self.arrays: Arrays = MemoryArrays() if arrays is None else arrays
+        self.arrays = Arrays() if arrays is None else arrays
         """Where arrays are kept that are costly to derive."""
         self.added: dict[str, str] = {}
         """The values that were computed."""

@@ -20,7 +20,7 @@ from scorer.board import statistics
 from scorer.measures.matched import Floats, Ints
 from scorer.organising import render
 from scorer.scoring.analysis import kept
-from scorer.scoring.analysis.kept import Kept, MemoryArrays
+from scorer.scoring.analysis.kept import Arrays, Kept
 from scorer.scoring.analysis.scores import TaskScores
 from scorer.scoring.statistics.all_pairs import AllPairs, Change
 from scorer.scoring.statistics.resampling import Sums
@@ -45,7 +45,7 @@ def few_at_once() -> Iterator[None]:
         yield
 
 
-class Forgetful(MemoryArrays):
+class Forgetful(Arrays):
     """Arrays of which every seventh is gone when it is read."""
 
     reads = 0
@@ -103,13 +103,13 @@ NOBODY = (np.arange(3), np.array([], dtype=np.int64), np.arange(2))
 
 @given(
     seasons(),
-    st.sampled_from([MemoryArrays, Forgetful]),
+    st.sampled_from([Arrays, Forgetful]),
     st.sampled_from([19, 10_000, 10_050]),
 )
-@example((np.zeros((8, 2)), [NOBODY, NOBODY]), MemoryArrays, 19)
+@example((np.zeros((8, 2)), [NOBODY, NOBODY]), Arrays, 19)
 @examples(60)
 def test_changed_rankings_equal_those_that_are_computed_from_nothing(
-    season: tuple[Floats, list[tuple[Ints, Ints, Ints]]], arrays_of: type[MemoryArrays], flips: int
+    season: tuple[Floats, list[tuple[Ints, Ints, Ints]]], arrays_of: type[Arrays], flips: int
 ) -> None:
     """To the last bit: submissions that are added, replaced, withdrawn, excluded or equal, other queries, missing
     scores, and arrays that are gone.
@@ -137,8 +137,7 @@ def test_the_largest_statistics_follow_a_change(change: tuple[Floats, Ints, Ints
     """To the last bit."""
     scores, before, after = change
     sums = Sums.of(scores, 50).flipped
-    turned = Change(np.array([(*before, row).index(row) for row in after]), np.flatnonzero(~np.isin(before, after)))
-    turned.stay[turned.stay == len(before)] = -1
+    turned = Change.of(list(map(str, after)), list(map(str, before)))
     wanted = AllPairs.of(scores[after], sums[after])
     kept = AllPairs.of(scores[before], sums[before])
     found = kept.changed(turned, sums[before][turned.gone], scores[after], sums[after])

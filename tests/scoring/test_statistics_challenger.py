@@ -14,7 +14,6 @@ import pytest
 from scorer.measures.matched import Floats, Ints
 from scorer.scoring.statistics.all_pairs import ExactSums
 from scorer.scoring.statistics.rankings import (
-    RANKING_RULES,
     rank_frequencies,
     rank_quantiles,
     ranks_of,
@@ -23,6 +22,7 @@ from scorer.scoring.statistics.rankings import (
 from scorer.scoring.statistics.resampling import bca_intervals, percentile_intervals, resampled_means
 from tests import challenger
 from tests.challenger import ALGORITHMS, drawn, listed, reference, table
+from tests.ranking_rules import RANKING_RULES
 
 pytestmark = [challenger.needs_challenger, pytest.mark.real_data]
 

@@ -16,6 +16,7 @@ import scorer.scoring.statistics
 from scorer.measures.matched import Floats, Ints
 from scorer.options import OverallRule
 from scorer.scoring.statistics import all_pairs, paired_tests, rankings, resampling
+from tests.ranking_rules import RANKING_RULES
 from tests.strategies import score_tables
 
 NAN = np.nan
@@ -34,8 +35,8 @@ OF_SUBMISSIONS: dict[str, Callable[[Floats], Floats]] = {
         np.clip(rankings.means(scores), 0, 1)[None], resampling.mean_intervals(np.clip(scores, 0, 1))[None], np.ones(1)
     ),
     "means": rankings.means,
-    "mean": lambda scores: rankings.RANKING_RULES["mean"](scores).values,
-    "median": lambda scores: rankings.RANKING_RULES["median"](scores).values,
+    "mean": lambda scores: RANKING_RULES["mean"](scores).values,
+    "median": lambda scores: RANKING_RULES["median"](scores).values,
 }
 """Numbers about one submission, [submission, ...]."""
 
@@ -71,8 +72,8 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "benjamini_hochberg": lambda scores: paired_tests.benjamini_hochberg(scores.ravel()),
     "holm_matrix": lambda scores: paired_tests.holm_matrix(paired_tests.t_test(scores), ordered=False),
     "randomised_tukey": lambda scores: paired_tests.randomised_tukey(scores, 40),
-    "mean rank": rankings.RANKING_RULES["mean-rank"],
-    "median rank": rankings.RANKING_RULES["median-rank"],
+    "mean rank": RANKING_RULES["mean-rank"],
+    "median rank": RANKING_RULES["median-rank"],
     "by_wins": lambda scores: rankings.by_wins(paired_tests.wilcoxon_greater(scores)),
     "ranking": lambda scores: rankings.ranking(rankings.means(scores)),
     "ranks_of": rankings.ranks_of,
@@ -80,13 +81,11 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "rank_frequencies": lambda scores: rankings.rank_frequencies(rankings.ranks_of(scores.T)),
     "rank_quantiles": lambda scores: rankings.rank_quantiles(rankings.ranks_of(resampling.resampled_means(scores, 9))),
     "resampled_taus": lambda scores: rankings.resampled_taus(
-        rankings.ranks_of(resampling.resampled_means(scores, 9)), rankings.RANKING_RULES["mean"](scores).ranks
+        rankings.ranks_of(resampling.resampled_means(scores, 9)), RANKING_RULES["mean"](scores).ranks
     ),
-    "tau_b": lambda scores: rankings.tau_b(
-        rankings.RANKING_RULES["mean"](scores).ranks, rankings.RANKING_RULES["median"](scores).ranks
-    ),
+    "tau_b": lambda scores: rankings.tau_b(RANKING_RULES["mean"](scores).ranks, RANKING_RULES["median"](scores).ranks),
     "footrule": lambda scores: rankings.footrule(
-        rankings.RANKING_RULES["mean"](scores).ranks, rankings.RANKING_RULES["median"](scores).ranks
+        RANKING_RULES["mean"](scores).ranks, RANKING_RULES["median"](scores).ranks
     ),
     "consensus": lambda scores: rankings.consensus(rankings.ranks_of(scores.T)),
     "mean_moves": lambda scores: rankings.mean_moves(
@@ -140,6 +139,7 @@ def test_every_public_function_of_arrays_is_tested_here() -> None:
         "typical_difference",
         "split_means",
         "tiers",
+        "by_median",
         "by_query_ranks",
     }  # of sign_flips and mean_moves, and of two rules
     within |= {"sums_of_units", "values_of_units", "number_of_units", "units_within", "unless_few", "shown_intervals"}
@@ -198,11 +198,8 @@ def test_a_submission_without_scores_decides_nothing_and_changes_nothing(scores:
     assert (ours.marginal[-1] == 1).all()
     assert ours.simultaneous[:-1, :-1].tolist() == other.simultaneous.tolist()
     assert ours.critical == other.critical
-    assert (
-        rankings.RANKING_RULES["mean"](added).ranks[:-1].tolist()
-        == rankings.RANKING_RULES["mean"](scores).ranks.tolist()
-    )
-    assert rankings.RANKING_RULES["mean"](added).ranks[-1] == rankings.RANKING_RULES["mean"](added).ranks.max()
+    assert RANKING_RULES["mean"](added).ranks[:-1].tolist() == RANKING_RULES["mean"](scores).ranks.tolist()
+    assert RANKING_RULES["mean"](added).ranks[-1] == RANKING_RULES["mean"](added).ranks.max()
     assert np.isnan(paired_tests.randomised_tukey(added, 40)[-1]).all()
 
 
@@ -216,7 +213,7 @@ def test_queries_without_any_score_change_no_decision(scores: Floats, data: st.D
     for name in ("wilcoxon_greater", "t_test", "effect_sizes", "outcomes"):
         # An effect that is 0 may be computed as one rounding error.
         np.testing.assert_allclose(OF_PAIRS[name](added), OF_PAIRS[name](scores), rtol=1e-12, atol=1e-12)
-    for rule, by_rule in rankings.RANKING_RULES.items():
+    for rule, by_rule in RANKING_RULES.items():
         assert by_rule(added).ranks.tolist() == by_rule(scores).ranks.tolist(), rule
 
 

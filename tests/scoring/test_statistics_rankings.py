@@ -13,7 +13,6 @@ from scipy import stats
 
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.scoring.statistics.rankings import (
-    RANKING_RULES,
     by_wins,
     consensus,
     footrule,
@@ -31,6 +30,7 @@ from scorer.scoring.statistics.rankings import (
     tiers,
 )
 from scorer.scoring.statistics.resampling import sign_flips
+from tests.ranking_rules import RANKING_RULES
 from tests.strategies import score_tables
 
 NAN = math.nan

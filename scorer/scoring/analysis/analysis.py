@@ -18,8 +18,8 @@ from scorer.scoring.analysis.kept import Na, Task, without_missing
 from scorer.scoring.analysis.scores import ONE_SIDED, PairTest, TaskScores, pair_tests, sign_flips_for, tested_pairs
 from scorer.scoring.statistics.paired_tests import randomised_tukey
 from scorer.scoring.statistics.rankings import (
-    RANKING_RULES,
     Ranking,
+    by_median,
     by_query_ranks,
     by_wins,
     consensus,
@@ -232,7 +232,7 @@ def rankings(task: Task, means: Floats, wilcoxon: PairTest | None, tested: Bools
     rules = {"mean": ranking(task.sign * means)}
     if wilcoxon is None:
         return rules
-    rules |= {"median": RANKING_RULES["median"](task.scores), **by_query_ranks(task.scores)}
+    rules |= {"median": by_median(task.scores), **by_query_ranks(task.scores)}
     for rule in BY_VALUE:
         rules[rule] = replace(rules[rule], values=task.sign * rules[rule].values)
     count = len(means)

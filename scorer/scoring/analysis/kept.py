@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -35,33 +34,23 @@ _OTHERS = 3
 """How many times as many rows of a table are kept that another ranking or an earlier one had."""
 
 
-class Arrays(Protocol):
-    """Arrays by keys. What is stored may be gone at the next reading."""
-
-    used: set[str]
-    """The keys that were loaded or saved, or that otherwise must stay."""
-    recent: dict[str, tuple[object, Any]]
-    """What was returned last of each kind, which the analysis of a ranking takes from its board: its name, and it."""
-
-    def load(self, key: str) -> Floats | None:
-        """Return the array of a key, [value]; None if it is absent."""
-
-    def save(self, key: str, *parts: Floats) -> None:
-        """Store the array of a key: these parts, [value], one after the other."""
-
-
-class MemoryArrays:
-    """Arrays that are kept in memory."""
+class Arrays:
+    """Arrays by keys, in memory. What is stored elsewhere may be gone at the next reading."""
 
     def __init__(self) -> None:
         self.used: set[str] = set()
+        """The keys that were loaded or saved, or that otherwise must stay."""
         self.recent: dict[str, tuple[object, Any]] = {}
+        """What was returned last of each kind, which the analysis of a ranking takes from its board: its name, and it.
+        """
         self._stored: dict[str, Floats] = {}
 
     def load(self, key: str) -> Floats | None:
+        """Return the array of a key, [value]; None if it is absent."""
         return self._stored.get(key)
 
     def save(self, key: str, *parts: Floats) -> None:
+        """Store the array of a key: these parts, [value], one after the other."""
         self._stored[key] = np.concatenate(parts)
 
 
@@ -161,7 +150,7 @@ class Kept:
             rows, before = last
             if rows == own:
                 return before
-            change = _change(own, rows)
+            change = Change.of(own, rows)
             gone = [self.arrays.load(rows[row]) for row in change.gone.tolist()]
             of_gone = [stored[:flips] for stored in gone if stored is not None and stored.size >= flips]
             if len(of_gone) == len(gone):
@@ -191,16 +180,6 @@ class Kept:
 def number_of(queries: Ints) -> float:
     """A number for a set of queries that no other set is likely to have."""
     return float(int.from_bytes(hashlib.sha256(queries.astype("<i8").tobytes()).digest()[:6], "little"))
-
-
-def _change(keys: Sequence[str], before: Sequence[str]) -> Change:
-    """How rows with these keys differ from those before. A key that is there several times has as many positions."""
-    free: dict[str, list[int]] = defaultdict(list)
-    for place, key in reversed(list(enumerate(before))):
-        free[key].append(place)
-    stay = [free[key].pop() if free[key] else -1 for key in keys]
-    gone = sorted(place for places in free.values() for place in places)
-    return Change(np.array(stay, dtype=np.int64), np.array(gone, dtype=np.int64))
 
 
 def _unpacked(array: Floats | None) -> tuple[list[str], AllPairs] | None:

@@ -29,8 +29,7 @@ MOST_FLIPS = 100_000
 _SUMS = "sums"
 
 _AT_ONCE = 64
-_QUERIES_AT_ONCE = 256
-"""Pairs whose intervals, and queries whose medians, are in memory at a time in each thread."""
+"""Pairs whose intervals are in memory at a time in each thread."""
 
 EXTREMES = 5
 """How many of the best queries of a row there are, and how many of the worst."""
@@ -256,8 +255,9 @@ class TaskScores:
         Only queries for which all rows have scores are compared. Of equally far queries, the first ones are listed.
         `numbers` are what queries are called, [query].
         """
-        complete = np.flatnonzero(~np.isnan(self.shown).any(axis=0))
-        scores, queries = self.shown[:, complete], numbers[complete].tolist()
+        complete = ~np.isnan(self.shown).any(axis=0)
+        scores = self.shown if complete.all() else self.shown[:, complete]
+        queries = numbers[complete].tolist()
         medians = medians_of_others(scores, self.ranked)
 
         def listed(row: int, distance: Floats, least: float) -> tuple[ExtremeQuery, ...]:
@@ -266,13 +266,9 @@ class TaskScores:
             return tuple(ExtremeQuery(queries[at], float(scores[row, at]), float(medians[row, at])) for at in places)
 
         def extremes(distances: Floats) -> list[tuple[ExtremeQuery, ...]]:
-            count = distances.shape[1]
-            least = (
-                np.partition(distances, -EXTREMES, axis=1)[:, -EXTREMES]
-                if count > EXTREMES
-                else distances.min(axis=1, initial=0.0)
-            )
-            return [listed(row, *each) for row, each in enumerate(zip(distances, least.tolist(), strict=True))]
+            last = min(EXTREMES, distances.shape[1])
+            least = np.partition(distances, -last, axis=1)[:, -last].tolist() if last else [0.0] * len(distances)
+            return [listed(row, *each) for row, each in enumerate(zip(distances, least, strict=True))]
 
         return list(zip(extremes(scores - medians), extremes(medians - scores), strict=True))
 
@@ -290,18 +286,10 @@ def medians_of_others(scores: Floats, ranked: Ints) -> Floats:
         medians[ranked] = np.nan
         return medians
 
-    middle = {(others - 1) // 2, others // 2}
-
-    def fill(queries: slice) -> None:
-        own = of_ranked[:, queries].T.copy()
-        ascending, found = np.sort(own, axis=1), np.zeros(own.shape)
-        for index in middle:  # without a row that is not above it, the next value takes its place
-            found += np.where(own <= ascending[:, [index]], ascending[:, [index + 1]], ascending[:, [index]]) / len(
-                middle
-            )
-        medians[ranked, queries] = found.T
-
-    in_threads(fill, blocks(scores.shape[1], _QUERIES_AT_ONCE))
+    middle, medians[ranked] = {(others - 1) // 2, others // 2}, 0
+    ascending = np.sort(np.ascontiguousarray(of_ranked.T)).T
+    for at in middle:  # without a row that is not above a value, the next one takes its place
+        medians[ranked] += np.where(of_ranked <= ascending[at], ascending[at + 1], ascending[at]) / len(middle)
     return medians
 
 

@@ -8,6 +8,8 @@ exact before they are rounded once.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -126,6 +128,16 @@ class Change(NamedTuple):
     gone: Ints
     """The positions of those that are no longer there."""
 
+    @classmethod
+    def of(cls, keys: Sequence[object], before: Sequence[object]) -> Change:
+        """How submissions with these keys differ from those before. Equal ones may have the same key."""
+        free: dict[object, list[int]] = defaultdict(list)
+        for place, key in reversed(list(enumerate(before))):
+            free[key].append(place)
+        stay = [free[key].pop() if free[key] else -1 for key in keys]
+        gone = sorted(place for places in free.values() for place in places)
+        return cls(np.array(stay, dtype=np.int64), np.array(gone, dtype=np.int64))
+
     @property
     def old(self) -> Ints:
         """The submissions that were there."""
@@ -136,12 +148,17 @@ class Change(NamedTuple):
         """The submissions that were not there."""
         return np.flatnonzero(self.stay < 0)
 
+    @property
+    def others(self) -> Sequence[tuple[int, slice]]:
+        """The new submissions, each with those that it is compared with: all, or those before it if all are new."""
+        return [(i, slice(None if len(self.old) else i)) for i in self.new.tolist()]
+
     def sizes(self, before: Floats, scores: Floats) -> Floats:
         """`sizes` of the scores, given those before."""
         size, norms, stayed = np.zeros((len(scores), len(scores))), _norms(scores), self.stay[self.old]
         size[np.ix_(self.old, self.old)] = before[np.ix_(stayed, stayed)]
-        for i in self.new.tolist():
-            size[i] = size[:, i] = _sizes(scores[i] - scores, norms[i] + norms)
+        for i, others in self.others:
+            size[i, others] = size[others, i] = _sizes(scores[i] - scores[others], norms[i] + norms[others])
         return size
 
 
@@ -159,31 +176,26 @@ class AllPairs:
         """The pairs of all submissions, from `scores`, [submission, query], and their sums with signs,
         [submission, flip].
         """
-        nothing, all_new = np.zeros((0, sums.shape[1])), Change(np.full(len(sums), -1), np.arange(0))
-        return cls(np.zeros((0, 0)), nothing)._followed(all_new, nothing, sizes(scores), sums)
+        nothing = np.zeros((0, sums.shape[1]))
+        return cls(np.zeros((0, 0)), nothing).changed(Change.of(range(len(sums)), ()), nothing, scores, sums)
 
     def changed(self, change: Change, sums_of_gone: Floats, scores: Floats, sums: Floats) -> AllPairs:
         """Those of other submissions, given their scores and sums, and the sums of those that are gone."""
-        return self._followed(change, sums_of_gone, change.sizes(self.size, scores), sums)
-
-    def _followed(self, change: Change, sums_of_gone: Floats, size: Floats, sums: Floats) -> AllPairs:
-        old, stayed, largest = len(change.old), change.stay[change.old], np.zeros(sums.shape)
-        order = np.append(change.old, change.new)
-        inverse = inverse_of(size)[np.ix_(order, order)]
+        size, old, largest = change.sizes(self.size, scores), change.old, np.zeros(sums.shape)
+        stayed, inverse = change.stay[old], inverse_of(size)
         inverse_of_gone = inverse_of(self.size[np.ix_(change.gone, stayed)])
 
         def fill(block: slice) -> None:
-            own = sums[order, block]
-            found, buffer = np.zeros(own.shape), np.empty(own.shape)
-            before, gone = self.of_each[stayed, block], sums_of_gone[:, block]
-            found[:old] = (
-                _without(before, gone, inverse_of_gone, own[:old], inverse[:old, :old]) if len(gone) else before
-            )
-            for i in range(old, len(own)):
-                statistics = _statistics(own[i], own[:i], inverse[i, :i], buffer[:i])
-                np.maximum(found[:i], statistics, out=found[:i])
+            own, found = np.ascontiguousarray(sums[:, block]), np.zeros((len(sums), sums[:, block].shape[1]))
+            found[old], buffer = self.of_each[stayed, block], np.empty(own.shape)
+            if len(change.gone):
+                gone = sums_of_gone[:, block]
+                found[old] = _without(found[old], gone, inverse_of_gone, own[old], inverse[np.ix_(old, old)])
+            for i, others in change.others:
+                statistics = _statistics(own[i], own[others], inverse[i, others], buffer[others])
+                np.maximum(found[others], statistics, out=found[others])
                 found[i] = statistics.max(axis=0, initial=0.0)
-            largest[order, block] = found
+            largest[:, block] = found
 
         in_threads(fill, blocks(sums.shape[1], _AT_ONCE))
         return AllPairs(size, largest)

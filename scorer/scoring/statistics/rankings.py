@@ -8,7 +8,7 @@ Toolkit for Analyzing and Visualizing Challenge Results, 2021.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -20,7 +20,6 @@ from scorer.measures.matched import Bools, Floats, Ints, ratio
 from scorer.options import LEVEL, SEED, OverallRule
 from scorer.scoring.statistics import blocks, in_threads
 from scorer.scoring.statistics.all_pairs import EQUAL_WITHIN, ExactSums
-from scorer.scoring.statistics.paired_tests import holm_matrix, wilcoxon_greater
 from scorer.scoring.statistics.resampling import column_quantiles
 
 _RANKINGS_AT_ONCE = 1024
@@ -279,19 +278,9 @@ def by_wins(p_values: Floats, level: float = LEVEL) -> Ranking:
     return ranking(((p_values <= level) & others).sum(axis=1) / (count - 1))
 
 
-RANKING_RULES: Mapping[str, Callable[[Floats], Ranking]] = {
-    "mean": lambda scores: ranking(means(scores)),
-    "median": lambda scores: ranking(_medians(scores)),
-    "mean-rank": lambda scores: by_query_ranks(scores)["mean-rank"],
-    "median-rank": lambda scores: by_query_ranks(scores)["median-rank"],
-    "wins": lambda scores: by_wins(wilcoxon_greater(scores)),
-    "wins-holm": lambda scores: by_wins(holm_matrix(wilcoxon_greater(scores), ordered=True)),
-}
-"""The name of a rule -> the ranking of scores, [submission, query], by it.
-
-On each query, equal scores share the best rank. The wins are those of Wilcoxon's one-sided test, without and with
-Holm's correction over all ordered pairs.
-"""
+def by_median(scores: Floats) -> Ranking:
+    """Rank by the median of the scores, [submission, query]."""
+    return ranking(_medians(scores))
 
 
 def by_query_ranks(scores: Floats) -> dict[str, Ranking]:
