@@ -223,11 +223,8 @@ def evaluate(
         for measure in measures.values() if options.ties == "expected" else ():
             measure.need_closed_form()
     best_by = printed.first_by(measures)
-    try:
+    with errors_of_files({}):
         graded, checked = _solutions(solution, options)
-    except SolutionError as error:
-        print_message(file_message(error, solution))
-        return 1
     inside = split_masks(graded.flagged)[options.split].inside
     slices = () if printed.slices is None else read_slices(printed.slices, graded.queries.to_pylist())
     settings = {

@@ -32,7 +32,7 @@ from scorer.cli.parameters import (
     whole_number,
     wrong_call,
 )
-from scorer.errors import RENDERING, SERVING, ExecutorError, need_libraries
+from scorer.errors import RENDERING, SERVING, ExecutorError, ScorerError, need_libraries, os_errors_as
 from scorer.limits import Limits
 from scorer.options import FORMAT_NAMES
 from scorer.wording import quoted, utc_moment
@@ -366,7 +366,7 @@ def serve(
     ),
     no_runner: bool = option("score nothing: `scorer run --watch` or scheduled runs do"),
     executor: str | None = option("where to score, as for `scorer run`; default: processes of this machine", "NAME"),
-) -> int:
+) -> None:
     """Serve the site, receive files from teams, and score them while the command runs.
 
     A team needs a token, which `scorer teams token` or `scorer teams invite` issues, and hands in files with
@@ -383,12 +383,8 @@ def serve(
     settings, _ = open_challenge(challenge, None)
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO)
     runner = None if no_runner else ([] if executor is None else ["--executor", executor])
-    try:
+    with os_errors_as(ScorerError, f"{host}:{port}: the service cannot start"):
         serve(settings, host, port, proxy, runner=runner)
-    except OSError as error:
-        print_message(f"{host}:{port}: the service cannot start: {error.strerror or error}")
-        return 1
-    return 0
 
 
 _PLAIN = {"entry", "ENTRY", "phase", "VALUE"}
