@@ -161,7 +161,7 @@ def _why_closed(view: Snapshot, service: Service, track: Track, team: str) -> st
         check_open(view, track, service.followed, team, view.now)
     except RefusedError as refused:
         if refused.code != "closed":
-            return f"{refused.text[:1].upper()}{refused.text[1:]}."
+            return f"{sentence(refused.text)}."
         phases = Now.of(view, track).phases
         sentences = [f"Closed on {closing(phase)}." for phase in phases.all if phase.start <= view.now][-1:]
         if upcoming := phases.upcoming(view.now):
