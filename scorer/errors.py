@@ -347,10 +347,6 @@ def _lines(name: str, error: SubmissionError) -> list[str]:
     return error.findings.lines(f"submission {quoted(name)}{path}")
 
 
-class TableError(FileError):
-    """A table of values is invalid or cannot be read."""
-
-
 # Failures of the system
 
 NO_MEMORY = re.compile(r"(?<!too much )memory|alloc", re.IGNORECASE)

@@ -249,10 +249,6 @@ BOARD_WITHIN = 30.0
 _RETRIED = (408, 500, 502, 503, 504, 507)
 
 
-class ServerError(ScorerError):
-    """The server refused a request, or cannot be reached."""
-
-
 @dataclass(frozen=True, slots=True)
 class Client:
     """A client of a service, for one team."""
@@ -269,7 +265,7 @@ class Client:
 
         Each of `metadata` is a document of YAML or JSON.
 
-        Returns the answer: the entry with its receipt. Raises ServerError.
+        Returns the answer: the entry with its receipt. Raises ScorerError.
         """
         name = urlencode([("name", path.name), *(("metadata", text) for text in metadata)])
         headers = {
@@ -281,11 +277,11 @@ class Client:
 
     @contextmanager
     def answering(self) -> Iterator[None]:
-        """Raise ServerError for what only an answer of another program causes: a member is not there or is another."""
+        """Raise ScorerError for what only an answer of another program causes: a member is not there or is another."""
         try:
             yield
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            raise ServerError(f"{self.server}: answers otherwise than `scorer serve`; check the address") from error
+            raise ScorerError(f"{self.server}: answers otherwise than `scorer serve`; check the address") from error
 
     def entry(self, track: str, delivery: str) -> Mapping[str, Any]:
         return self._json("GET", _entry(track, delivery))
@@ -296,10 +292,10 @@ class Client:
         return same if isinstance(same, int) else None
 
     def only_track(self) -> str:
-        """The name of the only track of the challenge. Raises ServerError if there are several."""
+        """The name of the only track of the challenge. Raises ScorerError if there are several."""
         names = [str(track["name"]) for track in self._json("GET", "/api/v1").get("tracks", ())]
         if len(names) != 1:
-            raise ServerError(f"{self.server}: has the tracks {', '.join(names)}; name one with --track")
+            raise ScorerError(f"{self.server}: has the tracks {', '.join(names)}; name one with --track")
         return names[0]
 
     def pick(self, track: str, entries: Sequence[str]) -> Sequence[int]:
@@ -336,14 +332,14 @@ class Client:
                     return answer
                 failure = self._failure(str(answer.get("detail", f"HTTP status {status}")))
                 if status not in _RETRIED and answer.get("code") != "too-fast":
-                    raise ServerError(failure)
+                    raise ScorerError(failure)
                 wait = answer.get("retry_after")
             if attempt + 1 < _ATTEMPTS:
                 asked = min(max(wait, 0), TIMEOUT) if isinstance(wait, int) else None
                 seconds = PAUSES[min(attempt, len(PAUSES) - 1)] if asked is None else asked
                 print_message(f"{failure}; trying again in {seconds:g} seconds")
                 self.pause(seconds)
-        raise ServerError(f"{failure}; the same command goes on later")
+        raise ScorerError(f"{failure}; the same command goes on later")
 
     def _failure(self, why: str) -> str:
         return f"{self.server}: {shortened(one_line(why), 1000)}"

@@ -22,7 +22,7 @@ import pytest
 from pyarrow import parquet
 
 import scorer
-from scorer.errors import ConversionError, ScorerError, TableError
+from scorer.errors import ConversionError, FileError, ScorerError
 from scorer.limits import Limits
 from scorer.lists import READ_AS
 from scorer.lists.reading.tables import USUAL_NAMES, plain
@@ -553,5 +553,5 @@ def test_two_columns_for_the_algorithm_are_an_error(tmp_path: Path) -> None:
     """It names both and the option."""
     (tmp_path / "values").write_text(TABLES["a chosen column"][0], encoding="utf-8")
 
-    with pytest.raises(TableError, match=r'"alg_name" and "algorithm" both name the algorithm.*--algorithm alg_name'):
+    with pytest.raises(FileError, match=r'"alg_name" and "algorithm" both name the algorithm.*--algorithm alg_name'):
         read_table(tmp_path / "values")

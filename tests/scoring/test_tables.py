@@ -12,7 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from scorer.cli.reports import LARGEST_VALUE
-from scorer.errors import ScorerError, TableError
+from scorer.errors import FileError, ScorerError
 from scorer.scoring.analysis.kept import Task, without_missing
 from scorer.scoring.analysis.tables import MISSING_VALUES, read_table
 from tests.commands import Terminal
@@ -124,7 +124,7 @@ def test_an_invalid_table_is_explained(tmp_path: Path, text: str, message: str) 
     file = tmp_path / "values.csv"
     file.write_text(text, encoding="utf-8")
 
-    with pytest.raises(TableError, match=re.escape(message)):
+    with pytest.raises(FileError, match=re.escape(message)):
         read_table(file)
 
 
@@ -145,14 +145,14 @@ def test_an_invalid_parquet_file_is_explained(tmp_path: Path, column: str, value
     file = tmp_path / "values.parquet"
     parquet.write_table(pa.table(columns), file)
 
-    with pytest.raises(TableError, match=re.escape(message)):
+    with pytest.raises(FileError, match=re.escape(message)):
         read_table(file)
 
 
 def test_all_errors_are_reported_together(tmp_path: Path) -> None:
     """By line."""
     rows = [("t", "a", "1", "x"), ("", "a", "2", "1"), ("t", "a", "3", "inf")]
-    with pytest.raises(TableError) as caught:
+    with pytest.raises(FileError) as caught:
         read_table(table(tmp_path, rows))
 
     assert [problem.line for problem in caught.value.findings] == [2, 3, 4]

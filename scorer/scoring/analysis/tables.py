@@ -11,7 +11,7 @@ from pathlib import PurePath
 import numpy as np
 import pyarrow as pa
 
-from scorer.errors import Findings, TableError
+from scorer.errors import FileError, Findings
 from scorer.files import shown
 from scorer.limits import MB, OWN_FILES
 from scorer.lists.formats.delimited import DELIMITERS, Header
@@ -63,7 +63,7 @@ def read_table(
     The tasks, their algorithms and their cases are sorted by name, so that the order of the rows changes nothing. A
     pair of an algorithm and a case of the same task without a row has a missing value, which a note of the task
     reports. A table without a column of tasks has one, with the name of the file. `columns` has the names of columns
-    that are called something else, by those of `_COLUMNS`. Raises TableError with all errors if the file cannot be read
+    that are called something else, by those of `_COLUMNS`. Raises FileError with all errors if the file cannot be read
     or is invalid.
     """
     findings = Findings()
@@ -77,7 +77,7 @@ def read_table(
             part.ids["task"] = texts([PurePath(shown(path)).name] * part.line.size)
     tasks = [] if findings else _tasks(parts, findings, larger_is_better)
     if findings:
-        raise TableError(shown(path), findings)
+        raise FileError(shown(path), findings)
     return tasks
 
 
