@@ -14,7 +14,6 @@ from scorer import options as choices
 from scorer.cli.output import (
     challenge_hint,
     errors_of_files,
-    file_message,
     paths_by_name,
     print_message,
     print_notes,
@@ -300,7 +299,7 @@ def _scored(
         try:
             result = evaluated(graded, path, measures, **settings)
         except SubmissionError as error:
-            print_message(file_message(error, path))
+            print_message(challenge_hint(path) or str(error))
             continue
         except SolutionError as error:
             raise SolutionError(shown(solution), error.findings) from error

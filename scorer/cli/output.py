@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
-from scorer.errors import FileError, Findings, ScorerError, SolutionError, SubmissionsError, os_errors_as
+from scorer.errors import Findings, ScorerError, SolutionError, SubmissionsError, os_errors_as
 from scorer.files import is_regular, shown
 from scorer.options import ROW_NAME, RowName
 from scorer.wording import printable, quoted
@@ -162,11 +162,6 @@ def challenge_folder(path: str | Path) -> Path:
     return Path(path).parent if Path(path).name == CHALLENGE_FILE else Path(path)
 
 
-def file_message(error: FileError, path: str) -> str:
-    """Return the message for a file that cannot be read: what to do if it is a challenge, or what is wrong with it."""
-    return challenge_hint(path) or str(error)
-
-
 def paths_by_name(paths: Sequence[str], row_name: RowName | None, form: str | None) -> dict[str, str]:
     """Return the paths of submissions, in this format, by what rows call them."""
     from scorer.lists.detection import run_tag
@@ -181,9 +176,9 @@ def errors_of_files(submissions: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except SolutionError as error:
-        raise ScorerError(file_message(error, error.path)) from error
+        raise ScorerError(challenge_hint(error.path) or str(error)) from error
     except SubmissionsError as error:
-        texts = [file_message(reason, submissions[name]) for name, reason in error.errors.items()]
+        texts = [challenge_hint(submissions[name]) or str(reason) for name, reason in error.errors.items()]
         raise ScorerError("\n".join(texts)) from error
 
 
