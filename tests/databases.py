@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import Table, create_engine, inspect, make_url, select, text, update
 
 from scorer.organising.teams import team_events
+from scorer.rules.teams import TeamSettings
 from scorer.store.events import BasisBody, new_basis
 from scorer.store.schema import sealed
 from scorer.store.store import Store
@@ -155,4 +156,7 @@ def record_basis(store: Store, track: str, recorded: BasisBody) -> None:
 
 def record_teams(store: Store, settings: Mapping[str, Mapping[str, Any]], reasons: Mapping[str, str]) -> None:
     """Record what the organiser sets for teams, as `team_events`."""
-    store.record(lambda view: team_events(view, settings, reasons))
+    stated = {
+        team: TeamSettings(**settings.get(team, {}), reason=reasons.get(team)) for team in settings.keys() | reasons
+    }
+    store.record(lambda view: team_events(view, stated))

@@ -19,7 +19,7 @@ from scorer.errors import ChallengeError, os_errors_as
 from scorer.files.writing import LockedError, locked, replace_content
 from scorer.organising.files import check_is_private
 from scorer.record.events import EVERY_TRACK, bodies
-from scorer.record.log import EventKind, encoded
+from scorer.record.log import EventKind
 from scorer.rules.teams import (
     DECISIONS,
     TeamBody,
@@ -171,8 +171,8 @@ def import_teams(challenge: Challenge, store: Store) -> tuple[str, ...]:
     teams = read_teams(challenge.root)
 
     def changed(view: Snapshot) -> tuple[Added, list[str]]:
-        settings, reasons, notes = _resolved(teams, view.teams, challenge.root / TEAMS_FILE)
-        return team_events(view, settings, reasons), notes
+        settings, notes = _resolved(teams, view.teams, challenge.root / TEAMS_FILE)
+        return team_events(view, settings), notes
 
     added, notes = store.read(changed)
     if added:
@@ -180,29 +180,31 @@ def import_teams(challenge: Challenge, store: Store) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def team_events(view: Snapshot, settings: Mapping[str, Mapping[str, Any]], reasons: Mapping[str, str]) -> Added:
+_NOTHING_SET = TeamSettings.model_validate({})
+
+
+def team_events(view: Snapshot, settings: Mapping[str, TeamSettings]) -> Added:
     """The events that record what the organiser sets for teams: one for each whose settings differ from the last ones.
 
     A team that is not listed has no settings any more.
     """
-    before = {body.team: body.settings.recorded() for _, body in bodies(view.decisions(EVERY_TRACK), TeamBody)}
+    before = {body.team: body.settings for _, body in bodies(view.decisions(EVERY_TRACK), TeamBody)}
     events: list[tuple[str, EventKind, dict[str, Any]]] = []
     for team in sorted(before.keys() | settings.keys()):
-        old, new = before.get(team, {}), settings.get(team, {})
-        if encoded(old) != encoded(new):
-            is_decision = any(old.get(name) != new.get(name) for name in DECISIONS)
-            reason = new.get("disqualified") or new.get("withdrawn") or reasons.get(team, "")
-            body = {"team": team, "settings": dict(new), "reason": reason if is_decision else ""}
+        old, new = before.get(team, _NOTHING_SET), settings.get(team, _NOTHING_SET)
+        if old.recorded() != new.recorded():
+            is_decision = any(getattr(old, name) != getattr(new, name) for name in DECISIONS)
+            reason = (new.disqualified or new.withdrawn or new.reason or "") if is_decision else ""
+            body = {"team": team, "settings": new.recorded(), "reason": reason}
             events.append((EVERY_TRACK, "team", body))
     return events
 
 
 def _resolved(
     teams: Mapping[str, TeamSettings], known: Sequence[str], file: Path
-) -> tuple[Mapping[str, Mapping[str, Any]], Mapping[str, str], list[str]]:
-    """The settings and the reasons by the folders of teams, and notes. Refuses a merge into a team without files."""
-    settings: dict[str, Mapping[str, Any]] = {}
-    reasons: dict[str, str] = {}
+) -> tuple[Mapping[str, TeamSettings], list[str]]:
+    """The settings by the folders of teams, and notes. Refuses a merge into a team without files."""
+    settings: dict[str, TeamSettings] = {}
     notes: list[str] = []
     errors: list[str] = []
     for key, table in teams.items():
@@ -212,7 +214,7 @@ def _resolved(
             continue
         if team in settings:
             errors.append(f"{quoted(key)}: is a second table of the same team; keep one of them")
-        values = table.recorded()
+        target = None
         if table.merged_into is not None:
             target = team_called(table.merged_into, known)
             if target is None:
@@ -221,17 +223,15 @@ def _resolved(
                     f"{suggestion(table.merged_into, known)}; give the name of a folder with submissions"
                 )
                 continue
-            values["merged_into"] = target
-        settings[team] = values
-        reasons[team] = table.reason or ""
-    targets = {team: values["merged_into"] for team, values in settings.items() if "merged_into" in values}
+        settings[team] = table.model_copy(update={"merged_into": target})
+    targets = {team: table.merged_into for team, table in settings.items() if table.merged_into is not None}
     for team, into in targets.items():
         if into == team or into in targets:  # the file may spell a name in two ways
             which = "the team itself" if into == team else "merged itself; merge into the final team"
             errors.append(f"{quoted(team)}: cannot be merged into {quoted(into)}, which is {which}")
     if errors:
         raise ChallengeError("\n".join(f"{file}: {error}" for error in errors))
-    return settings, reasons, notes
+    return settings, notes
 
 
 def team_called(name: str, known: Collection[str]) -> str | None:

@@ -588,7 +588,7 @@ def test_a_kill_between_file_and_record_is_healed(
     """The next import, or the next command, records what the file says, with its reason."""
     challenge, store = organiser
 
-    def die_unless_empty(_view: Snapshot, settings: Mapping[str, Any], _reasons: object) -> list[object]:
+    def die_unless_empty(_view: Snapshot, settings: Mapping[str, Any]) -> list[object]:
         if settings:
             raise KeyboardInterrupt
         return []
