@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from scorer.organising.bundles import Imported, export, import_bundle
+from scorer.organising.bundles import export, import_bundle
 from scorer.organising.picks import pick
 from scorer.organising.teams import import_teams
 from scorer.record.log import chained, encoded, iso, secret_of
@@ -120,8 +120,8 @@ def exported(live: Live, target: Path, at: datetime, *, solutions: bool = True, 
 
 def imported(bundle: Path, folder: Path, at: datetime, database: str | None = None) -> Live:
     """Import a bundle at a time."""
-    found: Imported = import_bundle(bundle, folder, database, clock=lambda: at)
-    assert found.index == folder / "site" / "index.html"
+    index, *_ = import_bundle(bundle, folder, database, clock=lambda: at)
+    assert index == folder / "site" / "index.html"
     return Live(folder)
 
 

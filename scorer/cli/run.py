@@ -349,10 +349,10 @@ def import_(
     need_libraries(*RENDERING)
     from scorer.organising.bundles import import_bundle
 
-    imported = import_bundle(bundle, folder, database)
-    print_message(*imported.notes)
-    print_message(f"{imported.events:,} events")
-    print_result(str(imported.index))
+    index, events, notes = import_bundle(bundle, folder, database)
+    print_message(*notes)
+    print_message(f"{events:,} events")
+    print_result(str(index))
 
 
 def serve(

@@ -9,7 +9,6 @@ import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -280,22 +279,12 @@ def left_out(challenge: Challenge, *, solutions: bool, files: bool) -> Iterator[
                 yield f"tracks.{track.name}.{key}: stays at {location}; the bundle has only the URL"
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """A challenge that was made from a bundle."""
-
-    index: Path
-    """The first page of its site."""
-    events: int
-    notes: tuple[str, ...]
-    """What the organiser should know about the site."""
-
-
 def import_bundle(
     path: Path, folder: Path, database: str | None = None, *, clock: Callable[[], datetime] = now
-) -> Imported:
+) -> tuple[Path, int, tuple[str, ...]]:
     """Make a challenge from a bundle, which is not trusted, with its database and its site.
 
+    Returns the first page of the site, how many events there are, and what the organiser should know about the site.
     Everything is made in a temporary folder next to the new one, which gets its name in the end. So an import that is
     killed leaves no part of a challenge, and can be repeated. `folder` does not exist, or is empty. `database` is the
     URL of an empty database; None: a file in the folder. `clock` returns the time that the site shows. Raises
@@ -327,7 +316,7 @@ def import_bundle(
                     folder.rmdir()
                 built.rename(folder)
     index = read_challenge(folder, solutions=False).site_path / "index.html"
-    return Imported(index, bundle.manifest.events, notes)
+    return index, bundle.manifest.events, notes
 
 
 def _build(bundle: Bundle, built: Path, database: str | None, clock: Callable[[], datetime]) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from scorer.errors import ChallengeError, os_errors_as
-from scorer.files.writing import replace_content
+from scorer.files.writing import bytes_of, replace_content
 from scorer.live.commitment import Commitment, commitments, receipts
 from scorer.live.now import Now, published_log, submissions_of
 from scorer.live.phases import is_revealed, recorded_key
@@ -71,19 +71,15 @@ def write_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], 
     """
 
     def work(view: Snapshot) -> list[tuple[Path, str]]:
-        states = submissions_of(view, tracks)
-        names, texts = slugs(view.teams), receipts(view, challenge.name, {state.index for state in states})
+        entries = {state.index: state.submission for state in submissions_of(view, tracks)}
+        names, texts = slugs(view.teams), receipts(view, challenge.name, set(entries))
         return [
-            (
-                Path(state.submission.track, names[state.submission.team])
-                / receipt_name(state.index, state.submission.file),
-                texts[state.index],
-            )
-            for state in states
+            (folder / entry.track / names[entry.team] / receipt_name(index, entry.file), texts[index])
+            for index, entry in entries.items()
         ]
 
     listed = store.read(work)
-    missing = [(folder / path, text) for path, text in listed if not _is_there(folder / path, text)]
+    missing = [(path, text) for path, text in listed if not _is_there(path, text)]
     for path, text in missing:
         write_receipt(path, text)
     return len(missing), len(listed) - len(missing)
@@ -92,10 +88,9 @@ def write_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], 
 def _is_there(path: Path, text: str) -> bool:
     """Whether a file has this receipt. Raises ChallengeError if it has another one, or cannot be read."""
     with os_errors_as(ChallengeError, f"{path}: cannot be read", "name another folder"):
-        if not path.exists():
-            return False
-        if path.read_bytes() == text.encode("ascii"):
-            return True
+        found = bytes_of(path)
+    if found in (None, text.encode("ascii")):
+        return found is not None
     raise ChallengeError(
         f"{path}: differs from the receipt of the record; receipts change only with the name of the challenge, or "
         "if the database is another one; restore what changed, or name another folder"
