@@ -39,21 +39,27 @@ from scorer.wording import counted, iso_time, printable_name, utc_moment
 
 def examine(challenge: Challenge, store: Store) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Check the database of a challenge. Yields the name of each check as soon as it is done, and the problems that it
-    found: what was found and what to do, a sentence each.
+    found: what was found and what to do, a sentence each. An error that a check raises is one.
     """
-    yield _check(f"schema: version {SCHEMA_VERSION}", ())
-    yield _check("integrity: the file of the database is whole", file_problems(store.database))
-    yield _check("record: the events are complete and as they were recorded", record_problems(store))
-    yield _check("site: the record has the events that are published", _published_problems(challenge, store))
-    yield _check("results: what was derived is as it was stored", derived_problems(store))
-    yield _check("solutions: the bytes of every basis are stored", _solution_problems(challenge, store))
-    yield _check("submissions: the kept bytes are as they were scored", _kept_problems(challenge, store))
+    checks: list[tuple[str, Iterable[str]]] = [
+        (f"schema: version {SCHEMA_VERSION}", ()),
+        ("integrity: the file of the database is whole", file_problems(store.database)),
+        ("record: the events are complete and as they were recorded", record_problems(store)),
+        ("site: the record has the events that are published", _published_problems(challenge, store)),
+        ("results: what was derived is as it was stored", derived_problems(store)),
+        ("solutions: the bytes of every basis are stored", _solution_problems(challenge, store)),
+        ("submissions: the kept bytes are as they were scored", _kept_problems(challenge, store)),
+    ]
     for track in challenge.tracks:
         if track.split is not None:
-            yield _check(f"{track.name}: the key of the split is the recorded one", _key_problems(store, track))
-        yield _check(
-            f"{track.name}: the recorded files are present and unchanged", _file_problems(challenge, store, track)
-        )
+            checks.append((f"{track.name}: the key of the split is the recorded one", _key_problems(store, track)))
+        problems = _file_problems(challenge, store, track)
+        checks.append((f"{track.name}: the recorded files are present and unchanged", problems))
+    for name, found in checks:
+        try:
+            yield name, tuple(found)
+        except ScorerError as error:
+            yield name, (str(error),)
 
 
 def repair_store(store: Store) -> list[str]:
@@ -62,14 +68,6 @@ def repair_store(store: Store) -> list[str]:
     lines = [] if backup is None else [f"wrote the backup {backup}"]
     lines += [f"deleted {counted(count, 'row')} of the table {name}" for name, count in sorted(deleted.items())]
     return lines if deleted else [*lines, "found no damaged row that can be derived again"]
-
-
-def _check(name: str, problems: Iterable[str]) -> tuple[str, tuple[str, ...]]:
-    """The check with its problems; an error that it raises is one."""
-    try:
-        return name, tuple(problems)
-    except ScorerError as error:
-        return name, (str(error),)
 
 
 def _solution_problems(challenge: Challenge, store: Store) -> Iterator[str]:
@@ -305,10 +303,8 @@ def published_check(challenge: Challenge) -> Callable[[Snapshot], None]:
 
 
 def _published_problems(challenge: Challenge, store: Store) -> Iterator[str]:
-    try:
-        check_published(challenge, store)
-    except ChallengeError as error:
-        yield str(error)
+    check_published(challenge, store)
+    yield from ()
 
 
 def restore(challenge: Challenge, store: Store, copy: Path | None, *, unpublished: bool) -> list[str]:

@@ -245,15 +245,13 @@ def _value_text(value: object) -> str:
     if isinstance(value, Decimal):
         return shortened(str(value), QUOTED)
     try:
-        text = json.dumps(value, ensure_ascii=False, default=_plain)
+        # JSON has neither decimals nor times.
+        text = json.dumps(
+            value, ensure_ascii=False, default=lambda part: float(part) if isinstance(part, Decimal) else str(part)
+        )
     except (ValueError, RecursionError):  # a number of thousands of digits, a table of thousands of levels
         return "a value that is too large to show"
     return quoted(text)[1:-1].replace('\\"', '"')
-
-
-def _plain(value: object) -> object:
-    """A value that JSON does not have, for a message."""
-    return float(value) if isinstance(value, Decimal) else str(value)
 
 
 TEAMS_FILE = "teams.toml"
