@@ -374,7 +374,7 @@ def _since_version_1(view: Snapshot, track: Track) -> tuple[list[int | None], li
     events = view.events(track.name)
     recorded = list(bodies(events, BasisBody))
     bases = [event for event, _ in recorded]
-    plan = folded_phases(event for event in events if event.kind in DATES)
+    plan = folded_phases(events)
     stated = [[(basis.settings or {}).get(key) for key in SINCE_VERSION_2] for _, basis in recorded]
     pairs = zip(bases[1:], itertools.pairwise(stated), strict=True)
     changed = [event for event, (before, now) in pairs if before != now]
@@ -425,8 +425,7 @@ def _proof(bundle: Bundle, challenge: Challenge, lines: Sequence[LogLine], opene
     receipts = {}
     for event in view.all_events:
         if event.kind == "arrival":
-            dates = (each for each in view.events(event.track) if each.kind in DATES)
-            plan = folded_phases(each for each in dates if each.index < event.index)
+            plan = folded_phases(each for each in view.events(event.track) if each.index < event.index)
             text = receipt_text(challenge.name, event, plan, nonces[event.index], lines[event.index - 1])
             receipts[event.index] = f"{text}{signatures.get(text, '')}"
     lost = lost_events(lines, {event.index: event.values for event in view.all_events if event.kind == "restored"})

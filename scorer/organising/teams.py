@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -33,7 +34,7 @@ from scorer.rules.teams import (
     token_digest,
     tokens,
 )
-from scorer.settings.loading import TEAMS_FILE, edited, read_teams, teams_in, toml_document
+from scorer.settings.loading import TEAMS_FILE, edited, read_teams, teams_in
 from scorer.settings.tracks import FILE, Challenge
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
@@ -330,10 +331,6 @@ def _decide(
 
 def _edit(file: Path, known: Sequence[str], key: str, changes: Mapping[str, Any]) -> None:
     """Change the table of a team in the file. Raises ChallengeError, OSError."""
-    before = toml_document(file) if file.exists() else {}
-    table = {**before.get(key, {}), **changes}
-    expected = {**before, key: {name: value for name, value in table.items() if value is not None}}
-    _resolved(teams_in(expected, file), known, file)
     text = file.read_bytes().decode("utf-8-sig") if file.exists() else ""
     try:
         text = edited(text, {(key, name): value for name, value in changes.items()})
@@ -341,6 +338,7 @@ def _edit(file: Path, known: Sequence[str], key: str, changes: Mapping[str, Any]
         raise ChallengeError(
             f"{file}: cannot be edited by a command; give the table of each team its own header"
         ) from None
+    _resolved(teams_in(tomllib.loads(text), file), known, file)
     replace_content(file.resolve(), text.encode())
 
 
