@@ -25,6 +25,7 @@ from pydantic import (
 
 from scorer.files import Location, Remote, is_url
 from scorer.options import FORMAT_NAMES
+from scorer.record.events import checked_by
 from scorer.wording import texts_of
 
 if TYPE_CHECKING:
@@ -102,15 +103,14 @@ class SettingsTable(BaseModel):
         return [name for name in cls.model_fields if name not in cls.not_keys]
 
 
-def valid(is_valid: Callable[[str], object], wrong: str) -> AfterValidator:
-    """Refuses a text that is not valid; `wrong` says what it is."""
+def valid(is_valid: Callable[[Any], object], wrong: str) -> AfterValidator:
+    """Refuses a value that is not valid; `wrong` says what it is."""
 
-    def check(text: str) -> str:
-        if not is_valid(text):
+    def check(value: Any) -> None:
+        if not is_valid(value):
             raise ValueError(wrong)
-        return text
 
-    return AfterValidator(check)
+    return checked_by(check)
 
 
 def _weight(value: object) -> Decimal:

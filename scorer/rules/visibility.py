@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
-from scorer.rules.tables import SettingsTable, sentences, texts_about
+from scorer.rules.tables import SettingsTable, sentences, texts_about, valid
 
 Moment = Literal["now", "close", "final", "reveal", "never"]
 
@@ -34,10 +34,9 @@ class _Row(SettingsTable):
         return self
 
 
-def _of_all(row: _Row) -> _Row:
-    if row.team != "now":
-        raise ValueError("has a moment for the team, but is the same for all, or shown to its team anyway")
-    return row
+_OF_ALL = valid(
+    lambda row: row.team == "now", "has a moment for the team, but is the same for all, or shown to its team anyway"
+)
 
 
 _ALLOWED = f'{_MOMENTS}, or a table, as in {{team = "now", everyone = "final"}}'
@@ -56,7 +55,7 @@ def _or_text(table_of: Callable[[str], dict[str, str]]) -> tuple[BeforeValidator
 OwnRow = Annotated[_Row | None, *_or_text(lambda at: {"team": at, "everyone": at})]
 """A moment for all, or one for the own team and one for everyone."""
 
-PublicRow = Annotated[Annotated[_Row, AfterValidator(_of_all)] | None, *_or_text(lambda at: {"everyone": at})]
+PublicRow = Annotated[Annotated[_Row, _OF_ALL] | None, *_or_text(lambda at: {"everyone": at})]
 """A moment for everyone: the own team sees it anyway, or no part of it is of one team."""
 
 

@@ -14,7 +14,9 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from scorer.errors import ScorerError
+from scorer.record.events import checked_by
 from scorer.rules.split import share
+from scorer.rules.tables import valid
 
 VERSION = 1
 """Of the documents."""
@@ -24,13 +26,8 @@ DOWNLOAD = "download the file again"
 
 def _form(pattern: str) -> tuple[AfterValidator, Any]:
     """What refuses a text of another form, and what describes the form."""
-
-    def check(text: str) -> str:
-        if not re.fullmatch(pattern, text):
-            raise ValueError(f"is not of the form {pattern}")
-        return text
-
-    return AfterValidator(check), Field(description=f"a text of the form {pattern}")
+    is_valid = valid(re.compile(pattern).fullmatch, f"is not of the form {pattern}")
+    return is_valid, Field(description=f"a text of the form {pattern}")
 
 
 _Stated = Annotated[str, *_form("(?s).+")]
@@ -156,19 +153,12 @@ class SplitQueries(Document):
     """The other ones."""
 
 
-def _share(text: str) -> str:
-    share(text)
-    return text
-
-
 class SplitDocument(Document):
     """The public part of a split: split.json. Without the key it does not show which queries are preliminary."""
 
     version: int
     track: TrackName
-    preliminary: Annotated[str, AfterValidator(_share)] = Field(
-        description='a decimal between 0 and 1 as text, as in "0.2"'
-    )
+    preliminary: Annotated[str, checked_by(share)] = Field(description='a decimal between 0 and 1 as text, as in "0.2"')
     """The preliminary share."""
     key_sha256: Sha256
     clusters: str = Field(default="", description="a pattern for ids as text")
