@@ -88,12 +88,12 @@ class RuleSet:
         def graded(key: str) -> Solution:
             path = self.files[key]
             solution = Solution.of_file(path, self.track.solution_format, self.digests[key], limits)
+            if key == "solution" and path != self.track.solution_path:  # a recorded solution stays valid
+                solution = solution.with_parts(iterations=NO_ITERATIONS)
             check_gains(solution, self.rules.measures, str(path))
             return solution
 
         solution = graded("solution")
-        if self.files["solution"] != self.track.solution_path:  # a recorded solution stays valid
-            solution = solution.with_parts(iterations=NO_ITERATIONS)
         solution = solution.with_parts(excluded=excluded(self.files.get("exclude", self.track.exclude), limits))
         if "checked" in self.files:
             solution = solution.with_checked(graded("checked"), str(self.files["checked"]))
