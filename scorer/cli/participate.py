@@ -10,7 +10,6 @@ import stat
 import time
 import uuid
 from base64 import b64encode
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -283,9 +282,6 @@ class Client:
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise ScorerError(f"{self.server}: answers otherwise than `scorer serve`; check the address") from error
 
-    def entry(self, track: str, delivery: str) -> Mapping[str, Any]:
-        return self._json("GET", _entry(track, delivery))
-
     def same_as(self, track: str, digest: str) -> int | None:
         """The entry of the team with the same bytes in this phase; None without one."""
         same = self._json("GET", f"{_track(track)}/quota?sha256={digest}").get("same_as")
@@ -304,17 +300,16 @@ class Client:
         picked = self._json("PUT", f"{_track(track)}/picks", body, {"Content-Type": "application/json"})
         return [int(index) for index in picked["entries"]]
 
-    def followed(self, track: str, delivery: str, seconds: float) -> Iterator[Mapping[str, Any]]:
-        """The entry again and again, until it has an outcome and is on the board, or the time is over."""
+    def followed(self, track: str, delivery: str, seconds: float) -> Mapping[str, Any]:
+        """The entry once it has an outcome and is on the board, or the time is over."""
         deadline, had_outcome = time.monotonic() + seconds, False
         while True:
-            entry = self.entry(track, delivery)
-            yield entry
+            entry = self._json("GET", _entry(track, delivery))
             has_outcome = entry["state"] not in ("waiting", "late") or entry["outcome"] != "waiting"
             if has_outcome and not had_outcome:
                 had_outcome, deadline = True, min(deadline, time.monotonic() + BOARD_WITHIN)
             if (has_outcome and not entry.get("board_follows")) or time.monotonic() > deadline:
-                return
+                return entry
             self.pause(POLL_EVERY)
 
     def _json(
@@ -541,7 +536,7 @@ def _begun(kept: Path, what: str) -> str:
 
 def _outcome(client: Client, track: str, delivery: str, wait: float, file: Path) -> int:
     """Wait for the outcome of an entry, and print it; return the exit code."""
-    (entry,) = deque(client.followed(track, delivery, wait), maxlen=1)
+    entry = client.followed(track, delivery, wait)
     name = printable(str(file))
     for problem in entry["problems"] if entry["outcome"] == "rejected" else ():
         line = f"{problem['line']}: " if problem["line"] else ""
