@@ -25,8 +25,6 @@ from scorer.wording import counted
 KEY_FILE = "split.key"
 """The key file of a track that names no other one, in the folder of the challenge."""
 
-KEY_BYTES = 32
-
 _DECIMALS = 18
 """Decimals of the preliminary share at most: shares that differ by less than 2^-64 select the same queries."""
 
@@ -129,7 +127,7 @@ def read_split_key(path: Path) -> bytes:
 
 def make_key(path: Path) -> bytes:
     """Write a new random key into a new file that only its owner can read. Raises ChallengeError if there is one."""
-    key = secrets.token_bytes(KEY_BYTES)
+    key = secrets.token_bytes(32)
     with os_errors_as(ChallengeError, f"{path}: cannot write the key of a split"):
         path.parent.mkdir(parents=True, exist_ok=True)
         stream = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii")

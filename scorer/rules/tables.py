@@ -215,12 +215,7 @@ def auto_decimals(queries: int) -> int:
     return round(math.log10(queries / LARGEST_DEVIATION**2) / 2) if queries else 0
 
 
-def texts_about(about: str) -> Mapping[str, str]:
-    """The sentences about something, by their names."""
-    texts: Mapping[str, str] = texts_of(__file__, "sentences.toml")[about]
-    return texts
-
-
 def sentences(about: str, *names: str, **values: object) -> tuple[str, ...]:
     """Sentences about something, by their names, with these values in their places."""
-    return tuple(texts_about(about)[name].format(**values) for name in names)
+    texts: Mapping[str, str] = texts_of(__file__, "sentences.toml")[about]
+    return tuple(texts[name].format(**values) for name in names)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
-from scorer.rules.tables import SettingsTable, sentences, texts_about, valid
+from scorer.rules.tables import SettingsTable, sentences, valid
 
 Moment = Literal["now", "close", "final", "reveal", "never"]
 
@@ -86,7 +86,7 @@ class Visibility(SettingsTable):
 
 def shown_from(moment: Moment | None) -> str:
     """Until when something is hidden, as the end of a sentence; empty if it is never shown."""
-    return "" if moment is None or moment == "never" else texts_about("moments")[moment].replace("once", " until", 1)
+    return "" if moment is None or moment == "never" else sentences("moments", moment)[0].replace("once", " until", 1)
 
 
 def visibility_rules(visibility: Visibility | None) -> tuple[str, ...]:
@@ -96,10 +96,9 @@ def visibility_rules(visibility: Visibility | None) -> tuple[str, ...]:
     rules: list[str] = []
     for name in ("score", "rank", "board", "names", "per_query", "metadata"):
         if (row := getattr(visibility, name)) is not None:
-            moments = {"team": texts_about("moments")[row.team], "everyone": texts_about("moments")[row.everyone]}
-            rules += sentences(
-                "visible", "own_row" if name in OWN else "row", what=texts_about("visible")[name], **moments
-            )
+            (what,), (team, everyone) = sentences("visible", name), sentences("moments", row.team, row.everyone)
+            form = "own_row" if name in OWN else "row"
+            rules += sentences("visible", form, what=what, team=team, everyone=everyone)
     names = visibility.names
     if names and names.everyone != "now":
         rules.append("".join(sentences("visible", "pseudonyms", *(["until"] if names.everyone != "never" else []))))

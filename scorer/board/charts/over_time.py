@@ -221,9 +221,6 @@ BREAK = 600
 LEFT = 40
 """The margin for the scores of the axis in pixels."""
 
-DAY = 86400.0
-"""In seconds."""
-
 BOLD = 1.1
 """How much wider bold text is."""
 
@@ -317,7 +314,7 @@ def _leaders_panel(
     note = text_width(" " + "8" * (decimals + 2)) if is_wide else 0.0
     right = JOIN + 10 + min(width / 4 + 10, max((text_width(line.name) + note for line in named), default=0.0))
     first, last = (span[0].timestamp(), span[1].timestamp()) if span else (0.0, 0.0)
-    last = last if last > first else first + DAY
+    last = last if last > first else first + 86_400  # a day
     panel = Panel(
         x=(first - (last - first) / 50, last + (last - first) / 250),
         y=(down[0][0], down[-1][0]),
