@@ -45,9 +45,9 @@ class RuleSet:
     def of(cls, view: Snapshot, track: Track, store: Store) -> RuleSet:
         """The rules of challenge.toml, with the solution and the lists of items that are there now."""
         track = Now.of(view, track).declared
-        lists = {key: digest for key in ("items", "exclude") if (digest := list_digest(track, key))}
-        solutions = {key: _digest_of_solution(path) for key, path in reversed(track.solution_paths.items())}
-        return cls(track, track.files, lists | solutions, store.archive(track.root))
+        digests = {key: digest for key in ("items", "exclude") if (digest := list_digest(track, key))}
+        digests |= {key: _digest_of_solution(path) for key, path in reversed(track.solution_paths.items())}
+        return cls(track, {key: track.files[key] for key in digests}, digests, store.archive(track.root))
 
     def by(self, recorded: BasisBody) -> RuleSet:
         """The rules of a recorded basis, with the bytes that were archived then; the track decides what is no rule."""
