@@ -97,6 +97,8 @@ def main() -> None:
     gc.set_threshold(500_000)
     # Processes that this one starts import nothing from the current folder, where anybody may have put a file.
     os.environ["PYTHONSAFEPATH"] = "1"
+    # A plugin that some other package brings for pydantic would be searched for, and would run here.
+    os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A file or another program gets UTF-8, which scorer reads. A terminal keeps its encoding, which may lack
         # characters in the name of a file.

@@ -291,7 +291,8 @@ def entries(
 
     The scores are those that visitors may see: no final scores before their time, and none of a frozen period.
     """
-    from scorer.board.reports.leaderboard import entries_json, entries_table, misdated_lines
+    from scorer.board.reports.leaderboard import entries_json, entries_table
+    from scorer.live.entry import misdated_lines
     from scorer.organising.render import listed_entries
 
     with open_store(challenge, track) as (_, tracks, store):

@@ -16,7 +16,6 @@ from scorer.live.now import Now, decides, public_to_all
 from scorer.live.rules import rules_of_settings
 from scorer.record.events import Event, bodies, event_text, log_lines
 from scorer.record.log import LogLine, encoded, nonce_of, opened_content
-from scorer.record.signatures import public_key, signature
 from scorer.rules.phases import Phases, folded_phases
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.documents import (
@@ -91,6 +90,8 @@ class Issuer:
         dates = (date for date in self._dates if date.track == event.track and date.index < event.index)
         nonce = nonce_of(self.log_key, event.index, event_text(event)).hex()
         text = receipt_text(self.challenge, event, folded_phases(dates), nonce, self._lines[event.index - 1])
+        from scorer.record.signatures import signature  # noqa: PLC0415 (cryptography is slow to load)
+
         signed = base64.b64encode(signature(self.signing_key, text.encode("ascii")))
         return f"{text}{signed.decode('ascii')}\n"
 
@@ -169,6 +170,8 @@ def published_commitment(
         facts["event"] = text.decode("ascii")
         facts["nonce"] = nonce_of(view.secret("log"), made[-1].index, text).hex()
         facts["opening"] = made[-1].opening
+    from scorer.record.signatures import public_key  # noqa: PLC0415 (as above)
+
     return CommitmentDocument(
         version=VERSION,
         challenge=challenge.name,

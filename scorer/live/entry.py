@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 from scorer.errors import MOST_SHOWN, Problem, SolutionError
 from scorer.limits import ATTEMPTS
 from scorer.lists import Counts
-from scorer.live.phases import is_misdated, precedes_phases
+from scorer.live.phases import FIRST_RECEIPT, is_misdated, precedes_phases
 from scorer.record.events import AmendmentBody, ArrivalBody, Event, FileBody, Key
 from scorer.record.log import EventKind, iso, unescaped
 from scorer.rules.metadata import NO_METADATA, Correction, Metadata, MetadataBody, Value
@@ -20,7 +20,7 @@ from scorer.scoring.outcomes import Mean
 from scorer.settings.tracks import Track
 from scorer.store.events import Failure, StoredResult, Submission
 from scorer.store.snapshot import Snapshot
-from scorer.wording import one_line, printable_name, texts_of
+from scorer.wording import one_line, printable_name, texts_of, utc_moment
 
 ColumnScores = tuple[float | None, ...]
 """One for each column of the board, rounded to the track's decimals; None where undefined or not to be shown."""
@@ -497,3 +497,23 @@ def import_changes(
             other = {"replaced_by": now[file]} if was_present and (file, now[file]) in present else {}
             events.append(("withdrawal" if was_present else "return", {"file": file, "digest": digest, **other}))
     return events
+
+
+def misdated_lines(entries: Iterable[Entry]) -> list[str]:
+    """For the organiser: why the time of receipt of entries is impossible, and what to do."""
+    return [
+        f"{entry.file}: received {utc_moment(entry.received)}, {_why_misdated(entry)}; it does not count until "
+        f"`scorer amend {entry.index} --received TIME --reason TEXT` corrects the time"
+        for entry in entries
+        if entry.state == "misdated"
+    ]
+
+
+def _why_misdated(entry: Entry) -> str:
+    if entry.absent_at:
+        return (
+            f"but a run at {utc_moment(entry.absent_at)}, outside of that phase or day, did not find it in the folder"
+        )
+    if entry.is_in_future:
+        return "which is in the future"
+    return "which is impossible" if entry.received < FIRST_RECEIPT else "before the phases were announced"

@@ -21,13 +21,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.board.reports.leaderboard import misdated_lines
 from scorer.board.site.folder import FRONT_PAGE, shows
 from scorer.errors import ChallengeError, ExecutorError, FileError
 from scorer.files.writing import is_readable_by_others, replace_content
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import Followed
-from scorer.live.entry import UNRANKED, Entry
+from scorer.live.entry import UNRANKED, Entry, misdated_lines
 from scorer.organising.doctor import check_published, number_in_state, published_check
 from scorer.organising.files import SkippedFile
 from scorer.organising.run import (

@@ -127,7 +127,7 @@ class Body(BaseModel):
     A class says which of its keys are `plain`: they name no team and no file.
     """
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     _plain: ClassVar[tuple[str, ...]] = ()
 

@@ -77,7 +77,7 @@ class Quota(SettingsTable):
         return moment.astimezone(ZoneInfo(self.zone))
 
 
-NO_QUOTA = Quota.model_validate({})
+NO_QUOTA = Quota.model_construct()
 
 
 Cost = Literal["scored", "rejected", "open", "none"]

@@ -57,7 +57,7 @@ MARKDOWN = "a text in Markdown"
 class SettingsTable(BaseModel):
     """A table of challenge.toml; the description of each field says which values are allowed."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     not_keys: ClassVar[frozenset[str]] = frozenset()
     """Fields that do not come from a key of the table."""

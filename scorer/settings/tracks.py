@@ -156,7 +156,7 @@ class Branding(SettingsTable):
         return self.accent, self.accent_dark or lighter
 
 
-NO_BRANDING = Branding.model_validate({})
+NO_BRANDING = Branding.model_construct()
 """The pages without a table [site]."""
 
 

@@ -42,7 +42,7 @@ Index = Annotated[int, Field(ge=1, description="a whole number from 1")]
 class Document(BaseModel):
     """A document, or an object in one; the description of each field says which values are expected."""
 
-    model_config = ConfigDict(frozen=True, strict=True)
+    model_config = ConfigDict(frozen=True, strict=True, defer_build=True)
 
     @classmethod
     def read(cls, path: Path, value: object, remedy: str = DOWNLOAD) -> Self:

@@ -13,7 +13,6 @@ from typing import Any
 
 from scorer.board.board import CERTAINTY, Board, Row, RowCertainty, SliceRow, rules
 from scorer.live.entry import STATE_WORDS, ColumnScores, Entry, rounded
-from scorer.live.phases import FIRST_RECEIPT
 from scorer.options import CORRECTION, LEVEL, RESAMPLES, SEED, UNJUDGED_ENDS
 from scorer.record.log import LogLine
 from scorer.rules.metadata import field_text
@@ -195,26 +194,6 @@ def _reason(entry: Entry, shown: Entry | None) -> str | None:
         scanned = f"{utc_moment(entry.absent_at)}, outside of the stated phase or day"
         return f"not in the folder at {scanned}; `scorer amend` corrects the time of receipt"
     return STATE_WORDS[entry.state].reason
-
-
-def misdated_lines(entries: Iterable[Entry]) -> list[str]:
-    """For the organiser: why the time of receipt of entries is impossible, and what to do."""
-    return [
-        f"{entry.file}: received {utc_moment(entry.received)}, {_why_misdated(entry)}; it does not count until "
-        f"`scorer amend {entry.index} --received TIME --reason TEXT` corrects the time"
-        for entry in entries
-        if entry.state == "misdated"
-    ]
-
-
-def _why_misdated(entry: Entry) -> str:
-    if entry.absent_at:
-        return (
-            f"but a run at {utc_moment(entry.absent_at)}, outside of that phase or day, did not find it in the folder"
-        )
-    if entry.is_in_future:
-        return "which is in the future"
-    return "which is impossible" if entry.received < FIRST_RECEIPT else "before the phases were announced"
 
 
 _PRELIMINARY = "preliminary "
