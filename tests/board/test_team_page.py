@@ -263,13 +263,14 @@ def test_the_table_of_nearest_teams_is_that_of_the_pairs(three: Board) -> None:
     assert [each.difference for each in found] == [0.1, None, -0.05, -0.09]
     assert found[0].interval == pytest.approx((0.08, 0.13))
     assert found[2].interval == pytest.approx((-0.08, -0.03))
-    assert [[count for count, _, _ in each.shares] for each in found] == [[5, 3, 2], [], [2, 3, 5], [2, 3, 5]]
+    assert [each.shares for each in found] == [(5, 3, 2), (), (2, 3, 5), (2, 3, 5)]
     assert [p_text(each.pair, tested) for each in found if each.pair] == ["0.200", "< 0.001", "0.200"]
     page = pages(challenge(), [tested])["teams/two.html"]
     assert [row[-1] for row in rows(page, "nearest")] == ["too close to call", "", "yes", "too close to call"]
     assert "Of pairs with a baseline, only the interval decides." in page
 
-    assert found[0].shares == ((5, "0%", "50%"), (3, "50%", "30%"), (2, "80%", "20%"))
+    places = [(part[:5], *part.split('"')[2:5:2]) for part in found[0].bar.split('class="')[1:]]
+    assert places == [("part1", "0%", "50%"), ("part2", "50%", "30%"), ("part3", "80%", "20%")]
 
 
 def test_the_table_has_the_leader_and_the_nearest_teams() -> None:

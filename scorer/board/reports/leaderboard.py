@@ -17,7 +17,6 @@ from scorer.options import CORRECTION, LEVEL, RESAMPLES, SEED, UNJUDGED_ENDS
 from scorer.record.log import LogLine
 from scorer.rules.metadata import field_text
 from scorer.rules.teams import Team
-from scorer.scoring.statistics.judges import JudgeCorrection
 from scorer.settings.tracks import Challenge
 from scorer.store.documents import Document
 from scorer.wording import (
@@ -281,9 +280,8 @@ def certainty_values(board: Board, row: Row) -> dict[str, CellValue]:
 
 def _corrected(row: Row, decimals: int) -> dict[str, CellValue]:
     """The mean by the machine, its bias, and the ends of the interval of the bias."""
-    machine, bias, ends, _ = row.correction or (None, None, None, 0)
-    values = (rounded(value, decimals) for value in (machine, bias, *(ends or (None, None))))
-    return dict(zip(CORRECTION, values, strict=True))
+    machine, bias, ends, _ = row.correction.rounded(decimals) if row.correction else (None, None, None, 0)
+    return dict(zip(CORRECTION, (machine, bias, *(ends or (None, None))), strict=True))
 
 
 def _named_scores(board: Board, entry: Entry | None) -> dict[str, CellValue]:
@@ -442,14 +440,8 @@ def _row(certainty: RowCertainty, decimals: int) -> dict[str, Any]:
         "tier": None if certainty.tier is None else certainty.tier + 1,
         "separable_from_leader": certainty.separable_from_leader,
         "first": rounded(certainty.first, 4),
-        **({} if certainty.correction is None else {"correction": _correction(certainty.correction, decimals)}),
+        **({"correction": certainty.correction.rounded(decimals)._asdict()} if certainty.correction else {}),
     }
-
-
-def _correction(found: JudgeCorrection, decimals: int) -> dict[str, Any]:
-    ends = found.interval and [rounded(end, decimals) for end in found.interval]
-    values = {"machine": rounded(found.machine, decimals), "bias": rounded(found.bias, decimals), "interval": ends}
-    return values | {"checked": found.checked}
 
 
 def schema() -> str:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from scorer.board.board import Board, Row, checked_rules
+from scorer.board.board import Board, Row
 from scorer.live.entry import STATE_WORDS, Answer, Entry, State
 from scorer.rules.phases import closing, with_grace
 from scorer.wording import counted, exact_time, in_words, iso_time, sentence
@@ -44,11 +44,6 @@ def _moment(when: datetime) -> Markup:
 def _state(now: str, until: datetime, then: str) -> Markup:
     """A state in bold, and the words that a script puts in its place once its time is over."""
     return Markup('<b data-until="{}" data-then="{}">{}</b>').format(iso_time(until), then, now)
-
-
-def checked_sentences(board: Board) -> str:
-    """How people correct the scores by a machine."""
-    return " ".join(checked_rules(board))
 
 
 def without_scores(board: Board) -> str:

@@ -17,7 +17,7 @@ from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 from jinja2 import Environment, TemplateNotFound
 from markupsafe import Markup
 
-from scorer.board.board import Board, counting_rule, rules
+from scorer.board.board import Board, checked_rules, counting_rule, rules
 from scorer.board.charts.panel import Axis, ChartCache
 from scorer.board.overall import OverallBoard, overall_csv, overall_json
 from scorer.board.reports.leaderboard import (
@@ -119,8 +119,8 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
         captions.table_caption,
         captions.track_status,
         captions.without_scores,
-        captions.checked_sentences,
         captions.words_of,
+        checked_rules,
         counting_rule,
         joined,
         left_in_words,

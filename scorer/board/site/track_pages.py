@@ -300,13 +300,16 @@ class Neighbour:
     """In `Board.rows`."""
     row: Row
     pair: RowPair | None
-    """None in the row of the team itself, as the fields below."""
+    """None in the row of the team itself, as the two fields below."""
     difference: float | None
     """Of the other team's score, minus that of the team."""
     interval: Interval | None
-    shares: tuple[tuple[int, str, str], ...]
-    """On how many queries the other team is better, equal and worse, with position and width of each as a part of a
-    bar; empty where the scores of queries are hidden."""
+    shares: tuple[int, ...]
+    """On how many queries the other team is better, equal and worse; empty where the scores of queries are hidden."""
+    marks: Markup
+    """The interval and the difference on the axis, as SVG."""
+    bar: Markup
+    """The shares as parts of a bar, as SVG."""
 
 
 def neighbours(field: Field, position: int, *, all_rows: bool = False) -> tuple[list[Neighbour], Axis] | None:
@@ -318,9 +321,13 @@ def neighbours(field: Field, position: int, *, all_rows: bool = False) -> tuple[
     if not pairs:
         return None
     shown = sorted([*(pairs if all_rows else _nearest(field.board, pairs, position)), position])
-    rows = [_neighbour(field, other, position) for other in shown]
-    ends = (end for row in rows for end in (row.difference, *(row.interval or ())) if end is not None)
-    return rows, axis_for(ends)
+    found = [(other, pair := pairs.get(other), *_turned(pair, position)) for other in shown]
+    ends = (end for *_, number, interval, _ in found for end in (number, *(interval or ())) if end is not None)
+    axis, rows = axis_for(ends), field.board.rows
+    return [
+        Neighbour(other, rows[other], pair, number, interval, shares, _marks(axis, number, interval), _bar(shares))
+        for other, pair, number, interval, shares in found
+    ], axis
 
 
 def _nearest(board: Board, pairs: Mapping[int, RowPair], position: int) -> set[int]:
@@ -338,15 +345,34 @@ def _nearest(board: Board, pairs: Mapping[int, RowPair], position: int) -> set[i
     return near | {other for other in compared if rows[other].rank in ranks}
 
 
-def _neighbour(field: Field, position: int, own: int) -> Neighbour:
-    """The row of the team at `position` in the table of the team at `own`."""
-    row, pair = field.board.rows[position], field.pairs[own].get(position)
+def _turned(pair: RowPair | None, own: int) -> tuple[float | None, Interval | None, tuple[int, ...]]:
+    """The difference of a pair, its interval and its shares, as `Neighbour` has them in the table of the row `own`."""
     if pair is None:
-        return Neighbour(position, row, None, None, None, ())
-    difference, interval = pair.difference, pair.interval
-    if pair.row == own:
-        difference, interval = -difference + 0.0, (-interval[1], -interval[0]) if interval else None
-    return Neighbour(position, row, pair, difference, interval, _shares(pair, own))
+        return None, None, ()
+    counts = (
+        () if pair.wins is None or pair.ties is None or pair.losses is None else (pair.wins, pair.ties, pair.losses)
+    )
+    if pair.row != own:
+        return pair.difference, pair.interval, counts
+    interval = (-pair.interval[1], -pair.interval[0]) if pair.interval else None
+    return -pair.difference + 0.0, interval, counts[::-1]
+
+
+def _marks(axis: Axis, difference: float | None, interval: Interval | None) -> Markup:
+    if difference is None:
+        return Markup()
+    low, high = map(axis.percent, interval or (0.0, 0.0))
+    span = f'<line class="span" x1="{low}" x2="{high}" y1="50%" y2="50%"/>' if interval else ""
+    return Markup(f'{span}<circle class="dot" cx="{axis.percent(difference)}" cy="50%" r="5"/>')  # noqa: S704  numbers
+
+
+def _bar(shares: Sequence[int]) -> Markup:
+    parts, start, total = [], 0, max(sum(shares), 1)
+    for number, count in enumerate(shares, start=1):
+        x, width = svg_percent(100 * start / total), svg_percent(100 * count / total)
+        parts.append(f'<rect class="part{number}" x="{x}" width="{width}" height="8"/>')
+        start += count
+    return Markup("".join(parts))  # noqa: S704  numbers
 
 
 def p_decimals(board: Board) -> int:
@@ -359,19 +385,6 @@ def p_text(pair: RowPair, board: Board) -> str:
     decimals = p_decimals(board)
     least = 10.0**-decimals
     return f"< {least:g}" if pair.p_value < least else f"{pair.p_value:.{decimals}f}"
-
-
-def _shares(pair: RowPair, own: int) -> tuple[tuple[int, str, str], ...]:
-    if pair.wins is None or pair.ties is None or pair.losses is None:
-        return ()
-    better, worse = (pair.losses, pair.wins) if pair.row == own else (pair.wins, pair.losses)
-    counts = (better, pair.ties, worse)
-    total = max(sum(counts), 1)
-    starts = (0, counts[0], counts[0] + counts[1])
-    return tuple(
-        (count, svg_percent(100 * start / total), svg_percent(100 * count / total))
-        for start, count in zip(starts, counts, strict=True)
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,9 +33,10 @@ class JudgeCorrection(NamedTuple):
     """How many queries people have judged that have a score by both."""
 
     def rounded(self, decimals: int) -> JudgeCorrection:
-        low, high = self.interval or (0.0, 0.0)
-        ends = self.interval and (round(low, decimals), round(high, decimals))
-        return JudgeCorrection(round(self.machine, decimals), round(self.bias, decimals), ends, self.checked)
+        """All but the number of queries, rounded; zero has no sign."""
+        numbers = (self.machine, self.bias, *(self.interval or ()))
+        machine, bias, *ends = (round(number, decimals) + 0.0 for number in numbers)
+        return JudgeCorrection(machine, bias, (ends[0], ends[1]) if ends else None, self.checked)
 
 
 @dataclass(frozen=True, eq=False)
