@@ -40,7 +40,7 @@ class Axis:
     def position(self, value: float) -> float:
         """A position in percent of the axis, to two decimals; values outside the axis are at its ends."""
         share = (value / self.step - self.first) / (self.last - self.first)
-        return round(100 * min(max(share, 0.0), 1.0), 2)
+        return round(100 * (0.0 if share < 0.0 else 1.0 if share > 1.0 else share), 2)
 
     def percent(self, value: float) -> str:
         """A position as an attribute of SVG: ``41.62%``."""

@@ -14,7 +14,18 @@ from functools import cached_property
 import numpy as np
 from markupsafe import Markup
 
-from scorer.board.board import EPOCH, Board, Interval, PastBoard, Row, RowPair, SliceBoard, SliceRow, rule_sections
+from scorer.board.board import (
+    BINS,
+    EPOCH,
+    Board,
+    Interval,
+    PastBoard,
+    Row,
+    RowPair,
+    SliceBoard,
+    SliceRow,
+    rule_sections,
+)
 from scorer.board.charts.over_time import lasted
 from scorer.board.charts.panel import Axis, svg_percent
 from scorer.board.site.captions import ranked_positions, table_caption
@@ -398,6 +409,16 @@ class Distribution:
     svg: Markup
 
 
+_STEPS = tuple((svg_percent(100 * step / BINS), f"{100 * (step + 1) / BINS:g}") for step in range(BINS))
+"""Where each bar begins, and where its step of the line ends."""
+
+_BAR = svg_percent(100 / BINS - 0.5)
+_BELOW = "".join(
+    f'<text class="across" x="{svg_percent(100 * share)}" y="100%" dy="18">{share:g}</text>'
+    for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+)
+
+
 def distribution(field: Field, position: int) -> Distribution | None:
     """Return the histogram of a row; None where it has none.
 
@@ -411,12 +432,12 @@ def distribution(field: Field, position: int) -> Distribution | None:
     count, totals = field.histograms
     others = count - is_ranked
     means = [(total - number * is_ranked) / others for total, number in zip(totals, own, strict=True)] if others else []
-    axis, step = axis_for([*own, *means]), 1 / len(own)
-    label = f"Queries from 0 to 1 in {len(own)} steps of {step:g}: {', '.join(map(str, own))}."
+    axis = axis_for([*own, *means])
+    label = f"Queries from 0 to 1 in {BINS} steps of {1 / BINS:g}: {', '.join(map(str, own))}."
     line = ""
     if means:
         label += f" Mean of the other teams: {', '.join(f'{mean:.1f}' for mean in means)}."
-        steps = [f"V{100 - axis.position(mean):.2f}H{100 * at * step:g}" for at, mean in enumerate(means, start=1)]
+        steps = [f"V{100 - axis.position(mean):.2f}H{end}" for mean, (_, end) in zip(means, _STEPS, strict=True)]
         line = '<svg viewBox="0 0 100 100" preserveAspectRatio="none" width="100%" height="100%">'
         line += f'<path class="field" d="M0 100{"".join(steps)}V100"/></svg>'
     heights = [(svg_percent(100 - axis.position(value)), text) for value, text in axis.labels]
@@ -424,18 +445,13 @@ def distribution(field: Field, position: int) -> Distribution | None:
         f'<line class="grid" x2="100%" y1="{y}" y2="{y}"/><text class="last" x="-8" y="{y}" dy="4">{text}</text>'
         for y, text in heights
     ]
+    tops = [(start, axis.position(number)) for number, (start, _) in zip(own, _STEPS, strict=True) if number]
     bars = [
-        f'<rect class="bar" x="{svg_percent(100 * at * step)}" y="{svg_percent(100 - axis.position(number))}" '
-        f'width="{svg_percent(100 * step - 0.5)}" height="{svg_percent(axis.position(number))}"/>'
-        for at, number in enumerate(own)
-        if number
-    ]
-    below = [
-        f'<text class="across" x="{svg_percent(100 * share)}" y="100%" dy="18">{share:g}</text>'
-        for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+        f'<rect class="bar" x="{start}" y="{svg_percent(100 - top)}" width="{_BAR}" height="{svg_percent(top)}"/>'
+        for start, top in tops
     ]
     start = f'<svg role="img" aria-label="{label}">\n'
-    return Distribution(own, others, Markup("".join([start, *grid, *bars, line, *below, "</svg>"])))  # noqa: S704
+    return Distribution(own, others, Markup("".join([start, *grid, *bars, line, _BELOW, "</svg>"])))  # noqa: S704
 
 
 def query_rows(field: Field, position: int) -> Iterator[tuple[str, float | None, float | None]]:
