@@ -160,12 +160,17 @@ def _content(
     where = shown(source) if isinstance(source, str | os.PathLike) else "the source"
     batches, listed_is_relevant = _batches(source, source_format, where)
     found: dict[FileKind, Findings] = {each: Findings() for each in ((kind,) if kind else FILE_KINDS)}
-    valid: dict[FileKind, SolutionContent | SubmissionContent] = {}
+    contents: dict[FileKind, SolutionContent | SubmissionContent] = {}
     for each, findings in found.items():
         with reported(findings):
-            content = _read(batches(each, findings), each, ties, findings)
-            if not findings:
-                valid[each] = content
+            rows = batches(each, findings)
+            if not any(len(batch.query) for batch in rows) and not findings:
+                findings.add(0, "the file has no rows")
+            if each == "solution":
+                contents[each] = SolutionContent.of(rows, findings)
+            else:
+                contents[each] = submission_content(rows, ties, findings)
+    valid = {each: content for each, content in contents.items() if not found[each]}
     if len(valid) > 1 and likely is None:
         raise ConversionError(
             "kind", f'{where} can be read as a solution and as a submission; name one, "solution" or "submission"'
@@ -197,17 +202,6 @@ def _batches(source: _Source, source_format: str | None, where: str) -> tuple[Ba
         return [read(block, findings) for block in blocks]
 
     return batches, detected.is_vlnet
-
-
-def _read(
-    batches: Sequence[Any], kind: FileKind, ties: TieRule | None, findings: Findings
-) -> SolutionContent | SubmissionContent:
-    """Return the content of a solution or of a submission, and add what is wrong with it."""
-    if not any(len(batch.query) for batch in batches) and not findings:
-        findings.add(0, "the file has no rows")
-    if kind == "solution":
-        return SolutionContent.of(batches, findings)
-    return submission_content(batches, ties, findings)
 
 
 def submission_content(batches: Sequence[Ranked], ties: TieRule | None, findings: Findings) -> SubmissionContent:

@@ -24,7 +24,7 @@ from scorer.lists.formats import (
     trec,
     vlnet,
 )
-from scorer.lists.formats.layouts import EXAMPLES, WHITE, Reader, fields, is_number
+from scorer.lists.formats.layouts import EXAMPLES, WHITE, Reader, fields, is_number, rows_of_words
 from scorer.lists.reading.arrow import text_lengths
 from scorer.lists.reading.blocks import (
     BYTE_ORDER_MARK,
@@ -365,6 +365,5 @@ def run_tag(path: str | os.PathLike[str], format_name: str | None = None) -> str
     detected = named or recognised(lines, "from")
     if detected is None or detected.format is not trec:
         return None
-    rows = (line.split() for line in lines if not line.startswith("#"))
-    first = next(rows, [])
+    first = next(iter(rows_of_words(lines)), [])
     return first[trec.RUN_COLUMNS - 1].strip('"') if len(first) >= trec.RUN_COLUMNS else None

@@ -485,6 +485,7 @@ def _check(*ids: str) -> None:
 def _graded(members: Members, block: Block, findings: Findings) -> Graded:
     fast = _regular(members, block)
     if fast is None:
+        check_nesting(block, by_line=True)
         return graded_objects(members.rows(_objects(block, findings), findings), findings)
     return tables.graded_rows(fast, block.first_line + np.arange(len(fast["query"])), findings)
 
@@ -492,6 +493,7 @@ def _graded(members: Members, block: Block, findings: Findings) -> Graded:
 def _ranked(members: Members, by: str, block: Block, findings: Findings) -> Ranked:
     fast = _regular(members, block) if by == "score" else None
     if fast is None:
+        check_nesting(block, by_line=True)
         return ranked_objects(members.rows(_objects(block, findings), findings), by, findings)
     return tables.ranked_rows(fast, block.first_line + np.arange(len(fast["query"])), findings)
 
@@ -532,7 +534,6 @@ def _regular(members: Members, block: Block) -> dict[str, pa.Array] | None:
 
 def _objects(block: Block, findings: Findings) -> Iterator[tuple[int, object]]:
     """Yield the value on each line that is not blank, with the line's number; lines that are not JSON are reported."""
-    check_nesting(block, by_line=True)
     lines = Lines.of(block)
     for text, line in zip(lines.text.to_pylist(), lines.number.tolist(), strict=True):
         try:
