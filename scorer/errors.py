@@ -202,17 +202,17 @@ class _Sentences(Formatter):
 _SENTENCES = _Sentences()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class Findings:
     """The problems found in a file: the first `MOST_SHOWN` by line, and the number of all."""
 
-    shown: list[Problem] = field(default_factory=list)
+    shown: list[Problem]
     """Sorted by line; problems of the whole file come first."""
-    count: int = 0
+    count: int
     """The number of all problems."""
 
-    def __post_init__(self) -> None:
-        self.shown = self.shown[:MOST_SHOWN]
+    def __init__(self, shown: Sequence[Problem] = (), count: int = 0) -> None:
+        self.shown, self.count = [*shown[:MOST_SHOWN]], count
 
     def add(self, line: int, text: str) -> None:
         """Add a problem of the form of the file."""

@@ -8,7 +8,7 @@ the solution has.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 CLUSTER = "{cluster}"
 """The part of a pattern for ids of queries that is their cluster. Other parts are the same for all; * is anything."""
@@ -29,8 +29,7 @@ JUDGING = OTHER_TRACK, SCORES_NOTHING, SAME_LISTS
 """The codes of findings that judge a file: they come first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """How many queries, lists and items of a submission the solution has."""
 
     queries: int

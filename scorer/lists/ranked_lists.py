@@ -30,7 +30,7 @@ from scorer.lists.reading.arrow import (
 )
 from scorer.lists.reading.blocks import Ranked, UnreadableError
 from scorer.lists.solution import UNKNOWN, Excluded, Solution, is_excluded, plain_dicts, plain_numbers
-from scorer.measures.matched import Bools, Floats, Ints, Tied, distinct, ranges
+from scorer.measures.matched import ONE, Bools, Floats, Ints, Tied, distinct, ranges
 from scorer.options import Ties
 from scorer.wording import quoted
 
@@ -205,8 +205,6 @@ class Order:
     items: int = 0
     last: tuple[object, float] | None = None
     """The query and the run score of the last item."""
-    lists: RankedDicts | None = None
-    """Lists in memory, of which `tied` is counted only if judged items tie."""
 
     def of(self, batches: Iterable[Ranked], tag: str) -> Iterator[Ranked]:
         """Yield the batches, and look at each. Raises UnreadableError without rows of a chosen run tag; *: any tag."""
@@ -222,15 +220,6 @@ class Order:
             yield batch
         if tag != "*" and self.score is None:
             raise UnreadableError(f"no row has the run tag {quoted(tag)}; choose a tag of the file")
-
-    def look(self, lists: RankedDicts) -> None:
-        """Look at lists in memory."""
-        score = lists.run_score
-        if score.size:
-            self.score, self.is_tied = float(score[0]), bool(score[0] == score[-1] and (score == score[0]).all())
-            self.tied = score.size - int((lists.length > 0).sum()) if self.is_tied else 0
-            self.note = Problem(0, "rising") if lists.rises else None
-            self.items, self.lists = score.size, lists
 
     def _count_tied(self, batch: Ranked, score: Floats) -> None:
         query = batch.query
@@ -252,16 +241,11 @@ class Order:
             return True
         if self.note is not None:
             notes.put(self.note)
-        if judged_tie and self.lists is not None:
-            self.tied = self.lists.tied
         are_many = judged_tie and ties == "trec" and self.tied > 0 and self.tied * MANY_TIED >= self.items
         if are_many:
             notes.note(0, EQUAL_SCORES, count=self.tied, items=self.items, share=self.tied / self.items)
         return are_many
 
-
-ONE = np.ones((), dtype=np.int64)
-"""An array, with which numpy computes in half of the time of a number."""
 
 BY_GRADE: tuple[Ties, ...] = ("expected", "best", "worst")
 """The rules for ties that need the tie groups, but neither the ids nor the lines of the items."""
@@ -526,8 +510,18 @@ class RankedDicts:
         """[list]: its place in the dict, from 1."""
         return np.arange(1, self.length.size + 1)
 
+    def check(self, ties: Ties, notes: Findings, *, judged_tie: bool) -> bool:
+        """As `Order.check`; equal run scores are counted only if there is something to say about them."""
+        score = self.run_score
+        is_tied = score.size > 0 and bool(score[0] == score[-1] and (score == score[0]).all())
+        note = Problem(0, "rising") if self._rises else None
+        if not (is_tied or note or judged_tie):
+            return False
+        first, tied = float(score[0]) if score.size else None, self._tied if is_tied or judged_tie else 0
+        return Order(note, first, is_tied, tied, score.size).check(ties, notes, judged_tie=judged_tie)
+
     @property
-    def rises(self) -> bool:
+    def _rises(self) -> bool:
         """Whether each list is in rising order of its run scores, in ten places or more: fewer may be by chance."""
         if self.length[0] > 1 and self.run_score[1] <= self.run_score[0]:
             return False
@@ -536,7 +530,7 @@ class RankedDicts:
         return steps.size >= 10 and bool((steps > 0).all())
 
     @property
-    def tied(self) -> int:
+    def _tied(self) -> int:
         """The number of items with the run score of the item before them in their list."""
         cost, start = self._rising_cost(), self._start
         same = np.append(False, cost[1:] == cost[:-1])[: cost.size]

@@ -240,7 +240,7 @@ def without_solution(entry: Entry, *, queries_are_public: bool) -> Entry:
         return replace(entry, counts=lists, findings=(), findings_count=0)
     return replace(
         entry,
-        counts=replace(counts, in_solution=None, few_known=False),
+        counts=counts._replace(in_solution=None, few_known=False),
         findings=tuple(kept[: MOST_SHOWN - 3]),  # the notes that are left out have the places of others
         findings_count=entry.findings_count - len(findings) + len(kept),
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from scorer.measures.kinds import Measure, Unlike, kind
 from scorer.measures.matched import (
+    ONE,
     About,
     Floats,
     Ints,
@@ -256,7 +257,7 @@ def _first_relevant(matched: Matched, k: int | None, rel: Threshold) -> RankValu
     """
     hits = matched.found.relevant(rel).top(k)
     if hits.tied is None:
-        return RankValues(hits.query, hits.rank, (hits.position_in_query() == 1).astype(np.float64))
+        return RankValues(hits.query, hits.rank, (hits.position_in_query() == ONE).astype(np.float64))
     groups = TieGroups.of(hits, hits.tied)
     groups = groups.where(groups.earlier == 0)
     group, rank = matched.group_ranks(groups, k)

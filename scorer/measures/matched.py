@@ -35,6 +35,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
+ONE = np.ones((), dtype=np.int64)
+"""An array, with which numpy computes in half of the time of a number."""
+
 
 def ratio(numerator: Floats, denominator: Floats | float, defined: Bools) -> Floats:
     """Return `numerator` / `denominator`, and NaN where not `defined`."""

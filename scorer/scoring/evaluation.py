@@ -691,14 +691,15 @@ def score_source(solution: Solution, source: Source, rules: Rules, called: str =
 
 def _score_table(solution: Solution, source: memory.MemorySource, rules: Rules) -> Outcome:
     """As `score`, for a submission in memory."""
-    problems, notes, outcome, order = Findings(), Findings(), None, Order()
+    problems, notes, outcome = Findings(), Findings(), None
     try:
         # Dicts are matched as they are, but for rules that need all ids.
         is_free = solution.candidates is None and solution.excluded is None and rules.list_length is None
         dicts = RankedDicts.of(source, solution) if is_free and solution.checked is None else None
         if dicts is not None:
-            order.look(dicts)
-        parts = dicts or [[*order.of([memory.ranked_of(source, problems)], "*")]]
+            return score_parts(solution, dicts, rules, problems, notes, dicts) or Rejected(problems)
+        order = Order()
+        parts = [[*order.of([memory.ranked_of(source, problems)], "*")]]
         outcome = score_parts(solution, parts, rules, problems, notes, order)
     except UnreadableError as error:
         problems.put(error.problem)

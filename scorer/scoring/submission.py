@@ -241,7 +241,7 @@ def score_parts(
     rules: Rules,
     problems: Findings,
     notes: Findings,
-    order: Order,
+    order: Order | RankedDicts,
     *,
     query_once: bool = False,
     pool: Executor | None = None,

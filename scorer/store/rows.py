@@ -7,7 +7,7 @@ import json
 import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from operator import attrgetter
@@ -538,7 +538,7 @@ def _result_row(key: str, submission_digest: str, basis: Basis, outcome: Summary
         status, findings, limits = "rejected", outcome.problems, outcome.limits
     else:
         status, findings = "scored", outcome.notes
-        counts, hits = json.dumps(asdict(outcome.counts)), outcome.hits
+        counts, hits = json.dumps(outcome.counts._asdict()), outcome.hits
     first = [[problem.line, problem.code, problem.facts] for problem in findings]
     return _keys(key, submission_digest, basis) | {
         "status": status,

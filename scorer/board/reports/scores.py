@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, zip_longest
 from string import ascii_lowercase
@@ -231,7 +231,7 @@ def _json(report: ScoreReport) -> str:
 
 
 def _submission(path: str, tag: str | None, evaluation: Evaluation, report: ScoreReport) -> dict[str, Any]:
-    counts = {name: count for name, count in asdict(evaluation.counts).items() if count is not None}
+    counts = {name: count for name, count in evaluation.counts._asdict().items() if count is not None}
     del counts["queries"]  # of the whole solution, unlike `queries` of the split
     entry: dict[str, Any] = {
         "submission": path,
