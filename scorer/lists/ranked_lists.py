@@ -477,7 +477,8 @@ class RankedDicts:
         are_sought = sum(map(len, judged)) < CHEAPER * sum(lengths)
         run_scores, entries, found_scores = [], [], []
         step = 1 + AT_ONCE * len(lists) // (1 + sum(lengths))
-        for part in (slice(first, first + step) for first in range(0, len(lists), step)):
+        for first in range(0, len(lists), step):
+            part = slice(first, first + step)
             if (scores := plain_numbers(lists[part])) is None:
                 return None
             # Each id is looked up once: most of the time is that of reading ids from memory.

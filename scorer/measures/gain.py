@@ -78,7 +78,7 @@ def _ideal_dcg(matched: Matched, k: int | None, gain: Gain, discount: Discount, 
 
 
 @once
-def highest_dcg(matched: Matched, k: int | None, *, gain: Gain, discount: Discount, rel: Threshold) -> Floats:
+def highest_dcg(matched: Matched, k: int | None, gain: Gain, discount: Discount, rel: Threshold) -> Floats:
     """[query]: the DCG of the items of the solution in descending order of gain; infinite where it may overflow."""
     gains = above_threshold(absolute_gains(gain), rel)
     with np.errstate(over="ignore"):
@@ -98,7 +98,7 @@ def dcg(
     """The sum of the gains of the items in the list, each discounted by its rank."""
     with np.errstate(over="ignore"):
         sums = discounted_sum(matched, matched.found, above_threshold(absolute_gains(gain), rel), k, discount)
-    defined = np.isfinite(highest_dcg(matched, k, gain=gain, discount=discount, rel=rel))
+    defined = np.isfinite(highest_dcg(matched, k, gain, discount, rel))
     return ratio(sums, 1, _has_gain(matched, rel) & defined)
 
 

@@ -89,7 +89,7 @@ class Kind(Declared[Floats]):
     closed_form_when_cut: _Claim = True
     """Whether the closed form holds also where a list is cut within a tie group."""
     highest: Callable[..., Floats] | None = None
-    """Computes the highest score that any list can have, with the arguments of the function: [query]; infinite where it
+    """Computes the highest score that any list can have, with the arguments of the function in order; infinite where it
     exceeds the floating-point numbers. None if no score is large."""
     subtopics: bool = False
     """Whether the measure uses the grades of the subtopics; a solution without subtopics has one for each query."""
@@ -218,7 +218,7 @@ class Measure:
         It is infinite where it exceeds the floating-point numbers.
         """
         highest = self.kind.highest
-        return None if self.bounded or not highest else highest(matched, *self._cutoff, **self.settings)
+        return None if self.bounded or not highest else highest(matched, *self._cutoff, *self.parameters)
 
     @cached_property
     def _cutoff(self) -> tuple[Cutoff, ...]:

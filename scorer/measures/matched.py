@@ -20,6 +20,7 @@ from typing import (
     ParamSpec,
     TypeVar,
     Union,
+    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -35,8 +36,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-ONE = np.ones((), dtype=np.int64)
-"""An array, with which numpy computes in half of the time of a number."""
+NOTHING, ONE = np.zeros(()), np.ones((), dtype=np.int64)
+"""Arrays, with which numpy computes in half of the time of numbers."""
 
 
 def ratio(numerator: Floats, denominator: Floats | float, defined: Bools) -> Floats:
@@ -87,7 +88,7 @@ Threshold = float | Literal["positive"]
 
 def is_relevant(grade: Floats, rel: Threshold) -> Bools:
     """Whether each grade is relevant."""
-    relevant: Bools = grade > 0 if rel == "positive" else grade >= rel
+    relevant: Bools = grade > NOTHING if rel == "positive" else grade >= rel
     return relevant
 
 
@@ -217,8 +218,7 @@ class JudgedItems:
     def position_in_query(self) -> Ints:
         """[entry]: 1 for the first entry of a query, 2 for the second, and so on."""
         if "position" not in self.cache:
-            lengths = np.bincount(self.query)
-            self.cache["position"] = np.arange(1, self.query.size + 1) - (lengths.cumsum() - lengths)[self.query]
+            self.cache["position"] = np.arange(1, self.query.size + 1) - self.query.searchsorted(self.query)
         position: Ints = self.cache["position"]
         return position
 
@@ -277,18 +277,18 @@ class RankValues:
 def once(
     function: Callable[Concatenate[Matched, _Settings], Computed],
 ) -> Callable[Concatenate[Matched, _Settings], Computed]:
-    """Decorate a function of the solution of a `Matched`: it is computed only once for the same settings."""
-    name = function.__qualname__
+    """Decorate a function of the solution of a `Matched`: it is computed only once for the same settings, by place."""
+    name, compute = function.__qualname__, cast("Callable[..., Computed]", function)
 
     @wraps(function)
-    def kept(matched: Matched, /, *settings: _Settings.args, **named: _Settings.kwargs) -> Computed:
-        key, known = (name, matched.retrieved.size, settings, *named.items()), matched.ideal.cache
+    def kept(matched: Matched, /, *settings: Any) -> Computed:
+        key, known = (name, matched.retrieved.size, settings), matched.ideal.cache
         if key not in known:
-            known[key] = function(matched, *settings, **named)
+            known[key] = compute(matched, *settings)
         result: Computed = known[key]
         return result
 
-    return kept
+    return cast("Callable[Concatenate[Matched, _Settings], Computed]", kept)
 
 
 @dataclass(slots=True, eq=False)

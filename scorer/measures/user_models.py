@@ -32,7 +32,7 @@ Highest = Annotated[float | Literal["solution"], About(least=0.001, most=1e6)]
 Normalise = Annotated[Literal["yes", "no"], About(also={"normalize": {"true": "yes", "false": "no"}})]
 
 
-def highest_rbp(matched: Matched, k: int | None, *, p: _Persistence, gain: RbpGain, rel: Threshold) -> Floats:
+def highest_rbp(matched: Matched, k: int | None, p: _Persistence, gain: RbpGain, rel: Threshold) -> Floats:
     """[query]: the RBP of the items of the solution by descending grade; infinite where it may overflow."""
     best = replace(matched, found=matched.ideal, retrieved=matched.total(matched.ideal).astype(np.int64))
     scores = rank_biased_precision.function(best, k, p=p, gain=gain, rel=rel)

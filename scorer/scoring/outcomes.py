@@ -182,8 +182,8 @@ def aggregated(scores: Floats, way: Aggregation) -> float:
 
 def aggregated_rows(measures: Sequence[Measure], scores: Floats) -> Floats:
     """[measure]: the scores, [measure, query], of each aggregated in its way, as `aggregated` does."""
-    if scores.size and {measure.kind.aggregation for measure in measures} == {"mean"}:
-        means: Floats = scores.cumsum(axis=1)[:, -1] / scores.shape[1]
+    if scores.size and all(measure.kind.aggregation == "mean" for measure in measures):
+        means: Floats = np.add.accumulate(scores, 1)[:, -1] / scores.shape[1]
         if not math.isnan(sum(means.tolist())):
             return means
     rows = zip(measures, scores, strict=True)

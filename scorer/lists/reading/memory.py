@@ -352,17 +352,16 @@ def _is_whole(value: Any) -> bool | None:
 
     The types of the value and of its first element decide.
     """
-    if isinstance(value, str):  # a path
-        return True
-    if not isinstance(value, dict):
+    if type(value) is not dict:
+        if isinstance(value, str):  # a path
+            return True
         if _is_scalar(value):  # reported where it is read
             return None
         if not isinstance(value, Mapping | Sequence | Set | np.ndarray):
             return True
-    if not len(value):
-        return None
-    element = next(iter(value.values() if isinstance(value, dict | Mapping) else value))
-    return not (isinstance(element, str) or _is_scalar(element))
+    for element in value.values() if isinstance(value, dict) or isinstance(value, Mapping) else value:
+        return not (isinstance(element, str) or _is_scalar(element))
+    return None
 
 
 def _is_scalar(value: object) -> bool:
