@@ -13,7 +13,7 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from scorer.errors import Fact, Findings, Problem
+from scorer.errors import MOST_SHOWN, Fact, Findings, Problem
 from scorer.limits import OWN_FILES, Limits
 from scorer.lists import NO_QUERY_KNOWN, SCORES_NOTHING, Counts
 from scorer.lists.ranked_lists import BY_GRADE, FoundItems, RankedDicts, RankedLists, find
@@ -427,14 +427,10 @@ class Membership:
 
     def _look_up(self) -> None:
         for ids, line in self.held:
-            known = self.solution.ids.item_codes(ids) != UNKNOWN
-            self.looked_up += int(known.sum())
-            self.outside.add_each(line[~known], partial(_name, take(ids, np.flatnonzero(~known))))
+            unknown = np.flatnonzero(self.solution.ids.item_codes(ids) == UNKNOWN)
+            self.looked_up += len(ids) - unknown.size
+            self.outside.add_each(line[unknown], take(ids, unknown[:MOST_SHOWN]).to_pylist().__getitem__)
         self.held.clear()
-
-
-def _name(ids: pa.StringArray, at: int) -> str:
-    return str(ids[at])
 
 
 def few(known: Ints | int, items: Ints | int, possible: Ints | int) -> Bools:

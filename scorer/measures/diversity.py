@@ -66,7 +66,7 @@ def coverage(matched: Matched, rel: Threshold) -> Coverage:
     """Return which subtopics the items of the solution are relevant to; `rel` makes a grade relevant."""
     ideal, held = matched.ideal, matched.ideal.subtopics
     if held is None:
-        relevant = ideal.is_relevant(rel)
+        relevant = is_relevant(ideal.grade, rel)
         lengths, subtopic = relevant.astype(np.int64), ideal.query[relevant]
         query = np.arange(matched.queries)
     else:
@@ -89,7 +89,7 @@ def entries_by_subtopic(matched: Matched, hits: JudgedItems, rel: Threshold) -> 
     With them: [item]: the subtopic; [item]: the index in `hits`, which are such as ``matched.found.top(k)``.
     """
     if matched.ideal.subtopics is None or hits.entry is None:
-        index = np.flatnonzero(hits.is_relevant(rel))
+        index = np.flatnonzero(is_relevant(hits.grade, rel))
         return hits.where(index), hits.query[index], index
     subtopic, index = coverage(matched, rel).pairs(hits.entry)
     return hits.where(index), subtopic, index
@@ -223,13 +223,13 @@ def alpha_dcg(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevan
 @_diverse(name="ERR-IA")
 def err_ia(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevant = "positive") -> Floats:
     """The novelty of each item divided by its rank, as a share of that of items that have all subtopics."""
-    return _against_all(matched, k, alpha, rel, _reciprocal)
+    return _against_all(matched, k, alpha, rel, lambda rank: 1 / rank)
 
 
 @_diverse(name="nERR-IA", bounded=False)
 def nerr_ia(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel: Relevant = "positive") -> Floats:
     """The novelty of each item divided by its rank, as a share of that of the ideal list."""
-    return _against_ideal(matched, k, alpha, rel, _reciprocal)
+    return _against_ideal(matched, k, alpha, rel, lambda rank: 1 / rank)
 
 
 @_diverse(name="NRBP")
@@ -300,10 +300,6 @@ def _weighted(matched: Matched, gains: RankValues, weights: _Weights) -> Floats:
     return matched.total(gains, gains.value * weights(gains.rank))
 
 
-def _reciprocal(rank: Ints) -> Floats:
-    return 1 / rank
-
-
 def _persistence(beta: float) -> _Weights:
     return lambda rank: np.asarray(beta ** (rank - 1.0), dtype=np.float64)
 
@@ -317,7 +313,7 @@ def binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats
     """How rarely an item judged not relevant is ranked before a relevant item."""
     wanted, unwanted = matched.relevant_items(rel), matched.total(matched.ideal.where(judged_not(matched.ideal, rel)))
     before = matched.found.count_so_far(judged_not(matched.found, rel))
-    relevant = matched.found.is_relevant(rel)
+    relevant = is_relevant(matched.found.grade, rel)
     hits = matched.found.where(relevant)
     most = np.maximum(np.minimum(wanted, unwanted), 1)
     preferred = 1 - np.minimum(before[relevant], wanted[hits.query]) / most[hits.query]
@@ -334,7 +330,7 @@ def geometric_binary_preference(matched: Matched, *, rel: Relevant = "positive")
 def inferred_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """An estimate of AP where only a sample of the pool is judged."""
     found, wanted = matched.found, matched.relevant_items(rel)
-    relevant = found.is_relevant(rel)
+    relevant = is_relevant(found.grade, rel)
     hits = found.where(relevant)
     good = hits.position_in_query() - 1
     bad = found.count_so_far(judged_not(found, rel))[relevant]
@@ -345,7 +341,7 @@ def inferred_average_precision(matched: Matched, *, rel: Relevant = "positive") 
 
 def judged_not(hits: JudgedItems, rel: Threshold) -> Bools:
     """[entry]: whether the item is judged not relevant."""
-    return (hits.grade >= 0) & ~hits.is_relevant(rel)
+    return (hits.grade >= 0) & ~is_relevant(hits.grade, rel)
 
 
 @kind(name="Judged")

@@ -201,10 +201,6 @@ class JudgedItems:
         """Return the entries with a rank of at most `k`; all of them if `k` is None."""
         return self if k is None else self.where(self.rank <= k)
 
-    def is_relevant(self, rel: Threshold = "positive") -> Bools:
-        """[entry]: whether the item is relevant."""
-        return is_relevant(self.grade, rel)
-
     def relevant(self, rel: Threshold = "positive") -> JudgedItems:
         """Return the entries whose items are relevant."""
         key = "relevant", rel

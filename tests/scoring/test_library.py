@@ -884,7 +884,7 @@ def test_a_call_that_has_nothing_to_say_makes_no_text() -> None:
     assert [name for name in calls if name.partition(".")[0] in ("arrow", "wording", "names", "kinds")] == [
         "kinds.__call__"
     ]
-    assert calls.total() < 200
+    assert calls.total() < 140
 
 
 def test_run_scores_that_rise_in_each_list_have_a_note() -> None:

@@ -359,7 +359,7 @@ def _is_whole(value: Any) -> bool | None:
             return None
         if not isinstance(value, Mapping | Sequence | Set | np.ndarray):
             return True
-    for element in value.values() if isinstance(value, dict) or isinstance(value, Mapping) else value:
+    for element in value.values() if isinstance(value, dict | Mapping) else value:
         return not (isinstance(element, str) or _is_scalar(element))
     return None
 
