@@ -233,10 +233,10 @@ class _Matches:
         if len(every) == 1:
             return every[0]
         nothing = np.zeros(0, dtype=np.int64)
-        parts = [(nothing, nothing, nothing), *((found.query, found.rank, found.entry) for found in every)]
-        query, rank, entry = map(np.concatenate, zip(*parts, strict=True))
+        parts = [(nothing, nothing), *((found.rank, found.entry) for found in every)]
+        rank, entry = map(np.concatenate, zip(*parts, strict=True))
         groups = [(found.tied.before, found.tied.size, *found.tied.with_copies) for found in every if found.tied]
-        return FoundItems(query, rank, entry, Tied(*map(np.concatenate, zip(*groups, strict=True))) if groups else None)
+        return FoundItems(rank, entry, Tied(*map(np.concatenate, zip(*groups, strict=True))) if groups else None)
 
 
 def _match_part(
@@ -289,21 +289,17 @@ def _note_unknown(names: Sequence[str], line: Ints, notes: Findings) -> None:
 
 def _judged_items(found: FoundItems, ideal: JudgedItems, ties: Ties, top: int | None) -> JudgedItems:
     """The found items sorted by query, then by rank; the rule for ties decides the ranks, of which `top` count."""
-    tied, rank = found.tied, found.rank
-    if ties not in BY_GRADE or tied is None:
-        order = (found.query * _MOST_RANKS + rank).argsort()  # no two items have the same rank
-        tied = None
-    elif ties == "expected":
+    tied, rank, query = found.tied, found.rank, ideal.query[found.entry]
+    if ties in BY_GRADE and tied is not None:
+        grade = ideal.grade[found.entry]
+        rank = tied.before + 1 if ties == "expected" else _rank_by_grade(query, grade, tied, ties)
+    if ties == "expected" and tied is not None:
         # Sorting by grade within a group makes every digit of a sum independent of ids and lines.
-        rank = tied.before + 1
-        order = np.lexsort((-ideal.grade[found.entry], rank, found.query))
+        order = np.lexsort((-grade, rank, query))
         tied = tied.where(order)
     else:
-        rank, tied = _rank_by_grade(found.query, ideal.grade[found.entry], tied, ties), None
-        order = np.lexsort((rank, found.query))
-    entry = found.entry[order]
-    known = None if ideal.subtopics is None else entry
-    items = JudgedItems(found.query[order], rank[order], ideal.grade[entry], ideal.tie_rank[entry], tied, known)
+        order, tied = (query * _MOST_RANKS + rank).argsort(), None  # no two items have the same rank
+    items = JudgedItems.listed(ideal, found.entry[order], rank[order], tied)
     return items.top(top) if ties in ("best", "worst") else items
 
 
@@ -398,7 +394,8 @@ class Membership:
         """
         if not len(self.solution.ideal):
             return
-        judged = np.minimum(np.bincount(found.query, minlength=self.solution.flagged.size)[number], length)
+        query = self.solution.ideal.query[found.entry]
+        judged = np.minimum(np.bincount(query, minlength=self.solution.flagged.size)[number], length)
         self.judged = int(judged.sum())
         if not (judged * FEW_OF_ITEMS < length).any():
             return

@@ -257,8 +257,6 @@ ABSENT = -1
 class FoundItems:
     """The judged items that were found in ranked lists."""
 
-    query: Ints
-    """[found item]: the query's number in the solution."""
     rank: Ints
     """[found item]: from 1."""
     entry: Ints
@@ -268,7 +266,7 @@ class FoundItems:
 
     def where(self, kept: Bools) -> FoundItems:
         tied = None if self.tied is None else self.tied.where(kept)
-        return FoundItems(self.query[kept], self.rank[kept], self.entry[kept], tied)
+        return FoundItems(self.rank[kept], self.entry[kept], tied)
 
 
 def find(
@@ -320,7 +318,7 @@ def _by_fingerprint(
     tied = lists.tie_groups(position) if with_groups else None
     by_id = ties == "trec" and lists.run_score is not None
     rank = lists.ranks_by_id(position) if by_id else position - lists.start[lists.query[item]] + 1
-    return FoundItems(solution.ideal.query[entry], rank, entry, tied)
+    return FoundItems(rank, entry, tied)
 
 
 def _keys(lists: RankedLists, of_list: Ints, fingerprint: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -385,7 +383,7 @@ def _by_id(
     if tied is not None:
         is_relevant = solution.ideal.tie_rank[entry[found]] > 0
         tied = _with_copies(lists, np.flatnonzero(kept), code[order], found, is_relevant)
-    return FoundItems(number[query[found]], rank[found], entry[found], tied), int((~first).sum())
+    return FoundItems(rank[found], entry[found], tied), int((~first).sum())
 
 
 def _with_copies(lists: RankedLists, position: Ints, code: Ints, found: Bools, is_relevant: Bools) -> Tied:
@@ -546,19 +544,19 @@ class RankedDicts:
 
     def find(self, ties: Ties, *, with_groups: bool) -> FoundItems:
         """Find the solution's items in the lists; the parameters and the result are those of `find`."""
-        query = place = self.solution.ideal.query[self.entry]
+        place = self.solution.ideal.query[self.entry]
         if not self.are_all:
             by_number = self.number.argsort()
-            place = by_number[self.number.searchsorted(query, sorter=by_number)]
+            place = by_number[self.number.searchsorted(place, sorter=by_number)]
         tied = self._tie_groups(place)
         rank = tied.before + ONE
         if ties in BY_GRADE:
-            return FoundItems(query, rank, self.entry, tied)
+            return FoundItems(rank, self.entry, tied)
         (in_group,) = (tied.size > ONE).nonzero()
         if not in_group.size:
-            return FoundItems(query, rank, self.entry)
+            return FoundItems(rank, self.entry)
         rank[in_group] += self._earlier_in_group(place, in_group, tied, ties)
-        return FoundItems(query, rank, self.entry, tied if with_groups else None)
+        return FoundItems(rank, self.entry, tied if with_groups else None)
 
     @property
     def _start(self) -> Ints:

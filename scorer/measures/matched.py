@@ -160,7 +160,7 @@ class JudgedItems:
     subtopics: Subtopics | None = None
     """Of all items of a solution; None where it has no subtopics, and for the items of a submission."""
     cache: dict[object, Any] = field(default_factory=dict, repr=False)
-    """Results that several measures need; see `cached`."""
+    """Results that are needed several times, which nobody changes; of a solution, those of `once`."""
 
     @classmethod
     def ideal(cls, query: Ints, grade: Floats, *, listed_is_relevant: bool = False) -> JudgedItems:
@@ -175,12 +175,11 @@ class JudgedItems:
             tie_rank[grade <= 0] = 0
         return cls(query, rank, grade, tie_rank)
 
-    def cached(self, key: object, compute: Callable[[], Computed]) -> Computed:
-        """Return the result of `compute`, which is called only once for each `key`; do not change the result."""
-        if key not in self.cache:
-            self.cache[key] = compute()
-        result: Computed = self.cache[key]
-        return result
+    @classmethod
+    def listed(cls, ideal: JudgedItems, entry: Ints, rank: Ints, tied: Tied | None = None) -> JudgedItems:
+        """Return the items at these indexes of a solution's, with their ranks in lists."""
+        known = None if ideal.subtopics is None else entry
+        return cls(ideal.query[entry], rank, ideal.grade[entry], ideal.tie_rank[entry], tied, known)
 
     def __len__(self) -> int:
         return self.query.size

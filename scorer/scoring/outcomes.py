@@ -22,7 +22,7 @@ from scorer.limits import Limits
 from scorer.lists import EQUAL_SCORES, READ_AS, Counts
 from scorer.measures import Aggregation, Measure
 from scorer.measures.gain import SUM_ROUNDING
-from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched, Subtopics, Tied, ranges
+from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched, Subtopics, Tied, once, ranges
 from scorer.measures.names import in_version_1_0
 from scorer.options import SELF, Missing, NothingRelevant, Split, Ties, Unjudged
 from scorer.wording import QUOTED, printable, quoted
@@ -378,12 +378,12 @@ def _unpacked_match(queries: int, columns: Sequence[Ints], ideal: JudgedItems) -
     if retrieved.size != queries:
         raise DamagedError("lengths of other lists")
     query = np.repeat(np.arange(queries), counts)
-    first = ideal.cached(("first", queries), lambda: np.searchsorted(ideal.query, np.arange(queries)))
-    entry = first[query] + position
-    if entry.size and entry.max() >= len(ideal):
+    if ("first", queries) not in ideal.cache:
+        ideal.cache["first", queries] = np.searchsorted(ideal.query, np.arange(queries))
+    entry = ideal.cache["first", queries][query] + position
+    if entry.size and (entry.max() >= len(ideal) or (ideal.query[entry] != query).any()):
         raise DamagedError("a position beyond the graded items")
-    tied, known = Tied(*groups) if groups else None, None if ideal.subtopics is None else entry
-    return Matched(JudgedItems(query, rank, ideal.grade[entry], ideal.tie_rank[entry], tied, known), ideal, retrieved)
+    return Matched(JudgedItems.listed(ideal, entry, rank, Tied(*groups) if groups else None), ideal, retrieved)
 
 
 def check_values(matched: Matched, queries: int) -> None:
@@ -419,13 +419,15 @@ def _positions(matched: Matched) -> Ints:
     found, ideal = matched.found, matched.ideal
     if found.entry is not None:
         return ideal.rank[found.entry] - 1
-    grades, keys, position = ideal.cached("positions", lambda: _positions_of_grades(ideal))
+    grades, keys, position = _positions_of_grades(matched)
     key = found.query * grades.size + (grades.size - 1 - np.searchsorted(grades, found.grade))
     return position[np.searchsorted(keys, key)]
 
 
-def _positions_of_grades(ideal: JudgedItems) -> tuple[Floats, Ints, Ints]:
+@once
+def _positions_of_grades(matched: Matched) -> tuple[Floats, Ints, Ints]:
     """All grades, ascending; a key for each grade of each query, ascending; the first position of each key."""
+    ideal = matched.ideal
     grades, code = np.unique(ideal.grade, return_inverse=True)
     # Grades descend within a query, so keys count down from the highest grade: they ascend with the positions.
     keys, first = np.unique(ideal.query * grades.size + (grades.size - 1 - code), return_index=True)

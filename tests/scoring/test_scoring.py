@@ -7,7 +7,6 @@ import math
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -336,7 +335,7 @@ def test_a_check_needs_no_solution(tmp_path: Path) -> None:
     assert isinstance(scored, Scored)
     assert isinstance(without_queries, Scored)
     assert checked.notes.lines() == scored.notes.lines()
-    assert checked.counts == replace(scored.counts, in_solution=None)
+    assert checked.counts == scored.counts._replace(in_solution=None)
     assert checked.scores.size == 0
     assert without_queries.counts.queries == 2
 
