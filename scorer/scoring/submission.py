@@ -69,7 +69,16 @@ def score(
         with ThreadPoolExecutor(threads) if parallel else nullcontext() as pool:
             with suppress(ScatteredError):
                 return file_scored(pool, whole_lists)
-            return _scored_again(file_scored, path, pool, limits)
+            # The rows of a query are not adjacent.
+            if not is_regular(path):
+                problems = Findings()
+                found = "the rows of a query are not adjacent, which needs a second pass"
+                problems.add(0, f"{found}; save the submission as a file")
+                return Rejected(problems)
+            if is_large(path):
+                partitions = partitions_for(located(path).stat().st_size)
+                return file_scored(pool, partial(by_query, partitions=partitions, temporary_mb=limits.temporary_mb))
+            return file_scored(pool, lambda batches: [list(batches)])
     except InaccessibleError as error:
         return Failed(str(error))
     except ChangedError:
@@ -80,25 +89,6 @@ def score(
         if error.errno == errno.EFBIG:  # the system limits each file to the same size
             return Failed(f"it took more than {limits.temporary_mb:,} MB of temporary disk space", "space")
         return Failed(f"the system failed while it was scored: {error.strerror or error}")
-
-
-def _scored_again(
-    file_scored: Callable[[Executor | None, Parted], Scored | Rejected],
-    path: str | os.PathLike[str],
-    pool: Executor | None,
-    limits: Limits,
-) -> Scored | Rejected:
-    """Score a file in which the rows of a query are not adjacent, in partitions or as a whole."""
-    if not is_regular(path):
-        problems = Findings()
-        problems.add(
-            0, "the rows of a query are not adjacent, which needs a second pass; save the submission as a file"
-        )
-        return Rejected(problems)
-    if is_large(path):
-        partitions = partitions_for(located(path).stat().st_size)
-        return file_scored(pool, partial(by_query, partitions=partitions, temporary_mb=limits.temporary_mb))
-    return file_scored(pool, lambda batches: [list(batches)])
 
 
 def _score_file(

@@ -177,8 +177,10 @@ class _Crew:
                 if isinstance(outcome, Failed) or not self.waiting or has_grown:
                     self.children.remove(child)
                     child.stop()
-                else:
-                    self._send(child)  # before the outcome is handled, which may take a while
+                else:  # before the outcome is handled, which may take a while
+                    child.job, child.begun = self.waiting.popleft(), time.monotonic()
+                    with suppress(OSError):  # if the child has died, the job fails once that is seen
+                        child.connection.send(self.jobs[child.job])
                 if outcome is not _STARTED and job is not None:
                     yield job, outcome
 
@@ -196,12 +198,6 @@ class _Crew:
         except psutil.Error:
             system = None
         self.children.append(_Child(process, system, connection, folder, time.monotonic()))
-
-    def _send(self, child: _Child) -> None:
-        """Send the next job. If the child has died, the job fails once that is seen."""
-        child.job, child.begun = self.waiting.popleft(), time.monotonic()
-        with suppress(OSError):
-            child.connection.send(self.jobs[child.job])
 
     def _message(self, child: _Child) -> Any:
         """The answer of a child, or Failed if it has died; `_STARTED` if it has only started."""
