@@ -373,8 +373,8 @@ def quota_line(view: Snapshot, track: Track, team: str) -> str:
 
 def defined_queries(results: Iterable[StoredResult], split: Split, measure: str, queries: int) -> int:
     """How many of the queries of a split enter the mean of a measure; 0 where nothing is scored."""
-    means = (result.means.get(split, {}).get(measure) for result in results)
-    return max((queries - mean.undefined for mean in means if mean is not None), default=0)
+    undefined = (result.means.undefined_of(split, measure) for result in results)
+    return max((queries - each for each in undefined if each is not None), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -494,8 +494,8 @@ class Followed:
     """Of all teams, by their SHA-256."""
     deliveries: dict[tuple[str, str, str], Arrival] = field(default_factory=dict)
     """The arrivals of files that were handed in, by track, team and what the record has as the id of the delivery."""
-    arrivals: dict[int, Arrival] = field(default_factory=dict)
-    """By index."""
+    all: Sequence[Event] = ()
+    """All events."""
     teams: dict[str, None] = field(default_factory=dict)
     """Of all tracks, in the order in which their first submissions were recorded."""
     pseudonyms: Pseudonyms = field(default_factory=lambda: Pseudonyms(b""))
@@ -504,7 +504,6 @@ class Followed:
     """Without those on tokens, by track and team."""
     _team_of: dict[tuple[str, str], str] = field(default_factory=dict)
     """By track and file."""
-    _count: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
@@ -520,7 +519,7 @@ class Followed:
         """Take the events that were recorded since."""
         events = view.all_events
         with self._lock:
-            new = events[self._count :]
+            new = events[len(self.all) :]
             if not new:
                 return
             self.issuer.follow(events)
@@ -529,14 +528,13 @@ class Followed:
             for event in new:
                 self._take(event)
                 self.pseudonyms.take(event)
-            self._count = len(events)
+            self.all = events
 
     def _take(self, event: Event) -> None:
         track, body = event.track, event.body
         team: str | None = _ALL
         if isinstance(body, ArrivalBody):
             team = body.team
-            self.arrivals[event.index] = event, body
             self.teams.setdefault(team)
             self._team_of[track, body.file] = team
             if body.delivery is not None:

@@ -152,7 +152,7 @@ def _dates(track: str, phase: Phase, *, past: bool = False) -> Iterator[Happenin
 
 
 def _teams(view: Snapshot) -> Iterator[Happening]:
-    every = tuple(teams(view.teams, view.events()).values())
+    every = tuple(teams(view.teams, view.decisions(EVERY_TRACK)).values())
     folders = {team.folder: team for team in every}
     for team in every:
         for change in team.history:
@@ -168,7 +168,7 @@ def _teams(view: Snapshot) -> Iterator[Happening]:
 
 def _on_entries(view: Snapshot, track: str) -> Iterator[Happening]:
     """Decisions of the organisers about single entries, and about picks."""
-    by_folder, states = teams(view.teams, view.events()), recorded(view, track)
+    by_folder, states = teams(view.teams, view.decisions(EVERY_TRACK)), recorded(view, track)
     for event in view.events(track):
         body = event.body
         if isinstance(body, FileBody) and event.kind in ("amendment", "forgetting"):
@@ -186,8 +186,8 @@ def _on_entries(view: Snapshot, track: str) -> Iterator[Happening]:
 
 
 def _commitments(view: Snapshot) -> Iterator[Happening]:
-    for event in view.events():
-        if event.at is None or event.track != EVERY_TRACK:
+    for event in view.decisions(EVERY_TRACK):
+        if event.at is None:
             continue
         if isinstance(event.body, CommitmentBody):
             text, detail = "Solutions, rules and keys committed", f"SHA-256: {event.body.sha256}"
@@ -206,7 +206,7 @@ def _scoring(view: Snapshot, track: str) -> Iterator[Happening]:
     """The hashes of keys of splits, revealed keys, and changes of the rules without an erratum."""
     before: BasisBody | None = None
     by_erratum = False
-    for event in view.events(track):
+    for event in view.decisions(track):
         if event.at is not None and event.kind == "reveal" and event.track:
             link = f"{track}/split.json"
             yield Happening(event.at, track, "revealed", "Key of the split revealed", link=link, index=event.index)

@@ -183,8 +183,8 @@ def score_queue(
         wave = tuple(source for source in sources.pending(store.read(unscored)) if source[1].digest not in tried)
 
 
-LOOK_EVERY = 0.2
-"""Seconds between two looks at the database."""
+LOOK_EVERY = 0.05
+"""Seconds between two looks at the number of events, or of writes."""
 
 SLICE = 1.0
 """Seconds after which a loop begins no further file if others were recorded meanwhile: each team has its turn."""
@@ -337,7 +337,14 @@ class RunLoop(Loop):
     def __call__(self) -> None:
         """Run and render until `stopped` is set."""
         known, run_at, shown = 0, -math.inf, None
+        revision: int | None = None
+        look_at = -math.inf
         while not self.stopped.is_set():
+            last, revision = revision, self.read(lambda view: view.revision, None)
+            if revision is not None and revision == last and time.monotonic() < min(run_at, look_at):
+                self.stopped.wait(LOOK_EVERY)
+                continue
+            look_at = time.monotonic() + SLICE
             state = self.read(self._state, None)
             if known and state is not None and state != shown:
                 self.succeeds(self.render)  # after an error, it is tried again after the next run
@@ -346,7 +353,6 @@ class RunLoop(Loop):
             known += len(events)
             began = time.monotonic()
             if began < run_at and not any(_needs_run(event) for event in events):
-                self.stopped.wait(LOOK_EVERY)
                 continue
             shown = None  # files that pages depend on may have changed
             turn = _Slice(self, SLICE_OF_RUN)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from sys import intern
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -125,8 +126,8 @@ class StoredResult:
     """None for a rejected submission."""
     findings: Findings
     """The reasons for the rejection, or the notes on a scored submission."""
-    means: Mapping[Split, Mapping[str, Mean]]
-    """By split and canonical name of the measure; empty for a rejected submission."""
+    means: StoredMeans
+    """None for a rejected submission."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,6 +146,12 @@ class StoredMeans(Mapping[Split, Mapping[str, Mean]]):
         numbers = (None if mean is None else mean.value for mean in means)
         return cls(names, tuple(numbers), tuple(-1 if mean is None else mean.undefined for mean in means))
 
+    def undefined_of(self, split: Split, name: str) -> int | None:
+        """How many queries a mean leaves out; None if it is missing."""
+        key = split, name
+        undefined = self.undefined[self.names.index(key)] if key in self.names else -1
+        return None if undefined < 0 else undefined
+
     def __getitem__(self, split: Split) -> Mapping[str, Mean]:
         each = zip(self.names, self.numbers, self.undefined, strict=True)
         return {name: Mean(value, missing) for (of, name), value, missing in each if of == split and missing >= 0}
@@ -154,6 +161,9 @@ class StoredMeans(Mapping[Split, Mapping[str, Mean]]):
 
     def __len__(self) -> int:
         return len(SPLITS)
+
+
+NO_MEANS = StoredMeans((), (), ())
 
 
 _ADVICE = re.compile(r"([,;](?: or)? name it with --submission-format .* in challenge\.toml)")
@@ -174,6 +184,18 @@ def _problem(line: int, stored: str, facts: Mapping[str, Fact] | None = None) ->
     return Problem(line, code, {"text": text, "advice": "".join(advice)})
 
 
+@lru_cache(4096)
+def _findings(stored: str) -> Findings:
+    """The findings of a row. Many rows have the same ones, which are one value."""
+    values = json.loads(stored)
+    return Findings([_problem(*each) for each in values["shown"]], values["count"])
+
+
+@lru_cache(4096)
+def _counts(stored: str) -> Counts:
+    return Counts(**json.loads(stored))
+
+
 class ResultRow(NamedTuple):
     """A stored result."""
 
@@ -191,10 +213,8 @@ class ResultRow(NamedTuple):
         """The result of a row. Raises an error of `INVALID` if it is none."""
         if row.status not in ("scored", "rejected"):
             raise ValueError(row.status)
-        stored = json.loads(row.findings)
-        findings = Findings([_problem(*each) for each in stored["shown"]], stored["count"])
-        counts = Counts(**json.loads(row.counts)) if row.status == "scored" else None
-        result = StoredResult("scored" if counts else "rejected", counts, findings, {})
+        counts = _counts(row.counts) if row.status == "scored" else None
+        result = StoredResult("scored" if counts else "rejected", counts, _findings(row.findings), NO_MEANS)
         matching, limits = intern(row.matching_digest), intern(row.limits)
         return cls(row.digest, row.submission_digest, matching, limits, result, row.checksum)
 
