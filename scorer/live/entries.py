@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from itertools import chain
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import NamedTuple, Self, TypeVar
 
@@ -58,7 +58,18 @@ class TeamEntries:
     """The entries of teams that count together, in the order of the record."""
 
     judged: tuple[Judged, ...]
-    all: tuple[Entry, ...]
+    looks: Sequence[Look | None]
+    """What the Ladder answers to each; empty without it."""
+    picks: Sequence[Sequence[Pick]]
+    """Those of the team of each; empty where they do not count."""
+    track: Track
+    measures: Sequence[Measure]
+
+    @cached_property
+    def all(self) -> tuple[Entry, ...]:
+        """With the scores by the measures."""
+        each = zip(self.judged, self.looks or repeat(None), self.picks or repeat(()), strict=False)
+        return tuple(_entry(*one, self.track, self.measures) for one in each)
 
     @cached_property
     def stored(self) -> tuple[SubmissionState, ...]:
@@ -77,8 +88,9 @@ class TeamEntries:
 
     @cached_property
     def notable(self) -> tuple[Entry, ...]:
-        """Those present that do not just have a score."""
-        return tuple(entry for entry in self.all if entry.presence == "present" and entry.state != "scored")
+        """Those present that do not just have a score, without scores."""
+        each = (one for one in self.judged if one.place.presence == "present" and not one.is_just_scored)
+        return tuple(_entry(one, None, (), self.track, ()) for one in each)
 
     @cached_property
     def failed(self) -> tuple[SubmissionState, ...]:
@@ -109,11 +121,13 @@ class Entries:
     track: Track
     """The track, with the decimals of its scores."""
     phases: Phases
+    visible: tuple[Entry, ...] | None = None
+    """Those of `all` that a viewer sees; None: all."""
 
     @cached_property
     def all(self) -> tuple[Entry, ...]:
         """In the order of the record."""
-        return _in_order(team.all for team in self.teams)
+        return _in_order(team.all for team in self.teams) if self.visible is None else self.visible
 
     @cached_property
     def to_score(self) -> Sequence[SubmissionState]:
@@ -194,16 +208,16 @@ def scored_entries(now: Now, cache: Cache | None = None) -> Entries:
     scored = _entries(now, now.track, now.track.all_measures, cache)
     if "board" in now.track.hidden:
         return replace(scored, teams=(), track=now.track)
-    return replace(scored, teams=tuple(_visible_entries(team, now, scored.track) for team in scored.teams))
+    return replace(scored, visible=_in_order(_visible_entries(team, now, scored.track) for team in scored.teams))
 
 
-def _visible_entries(team: TeamEntries, now: Now, track: Track) -> TeamEntries:
-    visible = tuple(_visible(entry, now, track) for entry in team.all)
+def _visible_entries(team: TeamEntries, now: Now, track: Track) -> Iterator[Entry]:
+    visible = (_visible(entry, now, track) for entry in team.all)
     if not track.metadata:
-        return replace(team, all=visible)
+        return visible
     ended, fields = has_ended(now.phases, track.stage, now.view.now), track.shown_metadata
     stated = (state.metadata for state in team.stored)
-    public = (
+    return (
         replace(
             entry,
             metadata=public_values(metadata, fields, ended=ended),
@@ -211,7 +225,6 @@ def _visible_entries(team: TeamEntries, now: Now, track: Track) -> TeamEntries:
         )
         for entry, metadata in zip(visible, stated, strict=True)
     )
-    return replace(team, all=tuple(public))
 
 
 def _visible(entry: Entry, now: Now, track: Track) -> Entry:
@@ -274,32 +287,18 @@ def _entries(now: Now, track: Track, measures: Sequence[Measure], kept: Cache | 
     every = chain.from_iterable(map(judged.__getitem__, parts))
     released = _released(now, track, every, kept) if track.has_ladder and measures else {}
 
-    def picked(team: str) -> Sequence[Pick]:
+    def shown(team: str, states: Sequence[SubmissionState]) -> _Shown:
+        looks = released and [released.get(state.index) for state in states]
         # The picks of a merged team are those of the team that it is merged into.
-        return now.picks.get(now.merges.final(team), ()) if track.entry == "picks" else ()
+        teams = (state.submission.team for state in (states if track.entry == "picks" else ()))
+        return judged[team], looks or (), [now.picks.get(now.merges.final(each), ()) for each in teams]
 
-    def made(new: Mapping[str, tuple[tuple[Judged, ...], object, object]]) -> Mapping[str, TeamEntries]:
-        return {
-            team: TeamEntries(
-                each,
-                tuple(
-                    _entry(one, released.get(one.state.index), picked(one.state.submission.team), track, measures)
-                    for one in each
-                ),
-            )
-            for team, (each, *_) in new.items()
-        }
+    def made(new: Mapping[str, _Shown]) -> Mapping[str, TeamEntries]:
+        return {team: TeamEntries(*part, track, tuple(measures)) for team, part in new.items()}
 
-    shown = {
-        team: (
-            judged[team],
-            released and [released.get(state.index) for state in of_team],
-            track.entry == "picks" and [picked(team) for team in {state.submission.team for state in of_team}],
-        )
-        for team, of_team in by_team.items()
-    }
-    entries = view.advanced(("entries", *name), rules, shown, made)
-    return Entries(tuple(map(entries.__getitem__, shown)), track, now.phases)
+    of_teams = {team: shown(team, of_team) for team, of_team in by_team.items()}
+    entries = view.advanced(("entries", *name), rules, of_teams, made)
+    return Entries(tuple(map(entries.__getitem__, of_teams)), track, now.phases)
 
 
 _Known = tuple[
@@ -318,6 +317,15 @@ class Judged(NamedTuple):
     """What it takes of the quota, if it takes part, and is within it or may be."""
     is_to_score: bool
     was_scored: bool
+
+    @property
+    def is_just_scored(self) -> bool:
+        """Whether it is admitted, and has a score."""
+        return self.place.admission == "ok" and not self.place.waits and self.state.is_scored
+
+
+_Shown = tuple[tuple[Judged, ...], Sequence[Look | None], Sequence[Sequence[Pick]]]
+"""The first values of `TeamEntries`."""
 
 
 def _judged(known: _Known, now: Now, track: Track) -> Iterator[Judged]:
