@@ -223,18 +223,26 @@ def plan(
     by_files, rules = before.by_files, before.rules
     kept, solutions = store.kept_submissions(challenge.root), {*rules.archive.digests(), rules.digests["solution"]}
     solutions |= {sha256 for key, sha256 in by_files.digests.items() if key in SOLUTION_KEYS}
-    put_in_place(rules.track, before.entries.delivered_files, kept)
-    scanned = scan(
-        rules.track,
-        limits,
-        before.entries.present_files,
-        {} if verify_files else before.scanned_files,
-        solutions,
-        staying=lambda: before.staying_files,
-        delivered=before.entries.delivered_files,
-        confirmed=confirm_withdrawals,
-        last=last_scan,
-    )
+    delivered = before.entries.delivered_files
+
+    def look(last: Scan | None) -> Scan:
+        return scan(
+            rules.track,
+            limits,
+            before.entries.present_files,
+            {} if verify_files else before.scanned_files,
+            solutions,
+            staying=lambda: before.staying_files,
+            delivered=delivered,
+            confirmed=confirm_withdrawals,
+            last=last,
+        )
+
+    scanned = look(last_scan)
+    lost = delivered.keys() - scanned.listing.files.keys()
+    put_in_place(rules.track, {file: delivered[file] for file in lost}, kept)
+    if lost:
+        scanned = look(scanned)
 
     sources = Sources(scanned.submissions, kept, challenge.keep_submissions, limits)
     known = tuple(each for each in sources.files if each[1].digest in before.known)
