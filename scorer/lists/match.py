@@ -260,7 +260,7 @@ def _match_part(
     line = lists.line[first_rows(lists.query_of_row)]
     unknown = np.flatnonzero(number == UNKNOWN)
     names: list[str] = take(lists.queries, unknown).to_pylist()
-    _note_unknown(names, line[unknown], notes)
+    notes.note_each(line[unknown], "unknown-query", lambda at: {"query": names[at]})
     found, repeated = find(lists, solution, number, list_length, ties, notes, with_groups=with_groups)
     members = Membership.of(lists, solution, number, found, list_length)
     short, again = short_lists(lists, line, list_length), None
@@ -274,17 +274,12 @@ def _match_dicts(lists: RankedDicts, *, ties: Ties, with_groups: bool) -> _Part:
     notes = Findings()
     unknown = np.flatnonzero(lists.number == UNKNOWN)
     names = [lists.queries[at] for at in unknown.tolist()]
-    _note_unknown(names, unknown + 1, notes)
+    notes.note_each(unknown + 1, "unknown-query", lambda at: {"query": names[at]})
     found = lists.find(ties, with_groups=with_groups)
     members = Membership(lists.solution)
     known_length = np.where(lists.number == UNKNOWN, 0, lists.length) if unknown.size else lists.length
     members.hold(lists.items, lists.number, found, known_length)
     return _Part(lists.number, names, lists.length, found, 0, members, Findings(), notes, Findings())
-
-
-def _note_unknown(names: Sequence[str], line: Ints, notes: Findings) -> None:
-    """Report each query that the solution does not have, at the first line of its list."""
-    notes.note_each(line, "unknown-query", lambda at: {"query": names[at]})
 
 
 def _judged_items(found: FoundItems, ideal: JudgedItems, ties: Ties, top: int | None) -> JudgedItems:

@@ -504,11 +504,6 @@ class RankedDicts:
             are_sought,
         )
 
-    @property
-    def line(self) -> Ints:
-        """[list]: its place in the dict, from 1."""
-        return np.arange(1, self.length.size + 1)
-
     def check(self, ties: Ties, notes: Findings, *, judged_tie: bool) -> bool:
         """As `Order.check`; equal run scores are counted only if there is something to say about them."""
         score = self.run_score
@@ -537,10 +532,10 @@ class RankedDicts:
         return int(same.sum())
 
     def items(self, which: Bools) -> tuple[pa.StringArray, Ints]:
-        """Return the ids of the items in the lists for which `which` is true, and the line of each."""
+        """Return the ids of the items in the lists for which `which` is true, and the place, from 1, of the list."""
         chosen = np.flatnonzero(which)
         ids = texts(chain.from_iterable(self.lists[place] for place in chosen.tolist()))
-        return ids, np.repeat(self.line[chosen], self.length[chosen])
+        return ids, np.repeat(chosen + 1, self.length[chosen])
 
     def find(self, ties: Ties, *, with_groups: bool) -> FoundItems:
         """Find the solution's items in the lists; the parameters and the result are those of `find`."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from scorer.measures.kinds import kind
 from scorer.measures.matched import (
+    NOTHING,
     About,
     Bools,
     Floats,
@@ -189,7 +190,7 @@ def share_of_best(matched: Matched, gain: Gain) -> Gains:
     best = _best_or_one(matched)
 
     def linear(hits: JudgedItems) -> Floats:
-        return np.maximum(hits.grade, 0) / best[hits.query]
+        return np.maximum(hits.grade, NOTHING) / best[hits.query]
 
     def exponential(hits: JudgedItems) -> Floats:
         grade, highest = np.maximum(hits.grade, 0), best[hits.query]
