@@ -24,7 +24,6 @@ from sqlalchemy.engine.default import DefaultDialect
 from scorer.board import statistics
 from scorer.board.charts.panel import Chart, Svg
 from scorer.board.statistics import ScoredRows
-from scorer.measures.matched import Floats
 from scorer.organising import render as organising_boards
 from scorer.scoring.analysis.kept import Kept, Task
 from scorer.wording import printable
@@ -80,15 +79,16 @@ def sharing(folder: Path) -> Iterator[None]:
     compute_column, analyse = statistics._computed, organising_boards._computed_analysis
 
     @wraps(compute_column)
-    def computed(scored: ScoredRows, scores: Floats, column: int, kept: Kept) -> str:
+    def computed(scored: ScoredRows, column: int, kept: Kept) -> str:
         track = scored.board.track
         rows = [
             (row.rank, row.preliminary_rank, row.baseline, row.entry and (row.entry.preliminary, row.entry.final))
             for row in scored.rows
         ]
         rules = (repr(track).replace(str(track.root), ""), scored.board.shows_both, scored.flagged.tobytes())
+        scores, _ = scored.of_measure(track.all_measures[column], kept)
         key = key_of("statistics", column, scored.key(column), rules, rows, scores.shape, scores.tobytes())
-        return shared.text(key, lambda: compute_column(scored, scores, column, kept))
+        return shared.text(key, lambda: compute_column(scored, column, kept))
 
     @wraps(analyse)
     def analysed(task: Task) -> str:

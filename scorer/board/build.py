@@ -34,7 +34,6 @@ from scorer.live.now import Now
 from scorer.live.phases import published_split
 from scorer.live.rules import salted_digest
 from scorer.measures import Measure, parse_one
-from scorer.measures.matched import Floats
 from scorer.options import LEVEL, EqualRanks
 from scorer.record.log import RESOLUTION
 from scorer.rules.quota import Left
@@ -446,24 +445,21 @@ def with_slices(board: Board, now: Now, cache: Cache) -> tuple[Board, str]:
 
     def computed() -> str:
         kept = scored.kept(cache)
-        scores = scored.kept_scores(track.primary_measure, kept)
         tested = len(parts) * len(rows) <= MOST_TESTED
-        made = tuple(_board(scored, scores, part, places, kept, tested=tested) for part in parts)
+        made = tuple(_board(scored, part, places, kept, tested=tested) for part in parts)
         return _SLICES.dump_json(made).decode()
 
     stored = cache.value(["slices", key, listed], computed)
     return replace(board, slices=_SLICES.validate_json(stored)), ""
 
 
-def _board(
-    scored: ScoredRows, scores: Floats, part: Slice, places: list[int], kept: Kept, *, tested: bool
-) -> SliceBoard:
-    """The board of a slice, given the scores of the rows over all queries, [row, query], and their places."""
+def _board(scored: ScoredRows, part: Slice, places: list[int], kept: Kept, *, tested: bool) -> SliceBoard:
+    """The board of a slice, given the places of the rows."""
     track, measure = scored.board.track, scored.board.track.primary_measure
     if not track.shows_final and part.size < LEAST_PRELIMINARY:
         return SliceBoard(part.label, None, (), None)
     decimals, way = track.shown_decimals, measure.kind.aggregation
-    judges = scored.judges(measure, kept)
+    scores, judges = scored.of_measure(measure, kept)
     both = judges and judges.within(part.inside)
     within = scores[:, part.inside] if both is None else both.values
     means = [rounded(aggregated(row, way), decimals) for row in within]

@@ -220,7 +220,7 @@ class _Ranking:
         """
         column = self.columns(self.rules.measure)[number] or 0
         measure = scored.board.track.all_measures[column]
-        scores, judges = scored.kept_scores(measure, kept), scored.judges(measure, kept)
+        scores, judges = scored.of_measure(measure, kept)
         queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
         of_rows = scores, scored.means(column), [True] * len(scores), kept.within(measure.full)
         task = measured(*of_rows, queries=queries, bounded=measure.bounded, units=units, judges=judges)

@@ -155,24 +155,22 @@ class ScoredRows:
         by_digest = dict(self.view.scores(set(digests), self.basis, measures))
         return [np.array([by_digest[digest][number] for digest in digests]) for number in range(len(measures))]
 
-    def kept_scores(self, measure: Measure, kept: Kept) -> Floats:
-        """[row, query]: the scores on a measure, kept or computed."""
-        kept = kept.within(measure.full)
-        return kept.values("scores", self.flagged.size, lambda rows: self.scores([measure], rows.tolist())[0])
-
-    def judges(self, measure: Measure, kept: Kept) -> TwoJudges | None:
-        """The scores of all rows on a measure by each of two judges, kept or computed; None with one judge."""
+    def of_measure(self, measure: Measure, kept: Kept) -> tuple[Floats, TwoJudges | None]:
+        """The scores of all rows on a measure over all queries, [row, query], kept or computed; and with two judges, by
+        each of them.
+        """
+        kept, size = kept.within(measure.full), self.flagged.size
         if not self.basis.checked:
-            return None
-        size = self.flagged.size
+            return kept.values("scores", size, lambda rows: self.scores([measure], rows.tolist())[0]), None
 
         def computed(rows: Ints) -> Floats:
             digests = [kept.rows[row] for row in rows.tolist()]
             found = dict(self.view.judges(set(digests), self.basis, [measure]))
             return np.array([np.concatenate([found[each].machine[0], found[each].people[0]]) for each in digests])
 
-        values = kept.within(measure.full).values("scores by both", 2 * size, computed)
-        return TwoJudges(values[:, :size], values[:, size:], self.flagged, self.basis.machine_weight)
+        both = kept.values("scores by both", 2 * size, computed)
+        judges = TwoJudges(both[:, :size], both[:, size:], self.flagged, self.basis.machine_weight)
+        return judges.values, judges
 
     def key(self, column: int) -> list[object]:
         """What the statistics of a measure depend on."""
@@ -307,9 +305,8 @@ MOST_SCORES = 100_000
 
 def _query_scores(scored: ScoredRows, kept: Kept, places: Sequence[int]) -> QueryScores | None:
     """The scores of the rows, given their places on the board, on the queries that count; None for too many."""
-    measure = scored.board.track.primary_measure
-    judges = scored.judges(measure, kept)
-    scores = scored.kept_scores(measure, kept) if judges is None else judges.machine
+    scores, judges = scored.of_measure(scored.board.track.primary_measure, kept)
+    scores = scores if judges is None else judges.machine
     queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
     if len(places) * len(queries) > MOST_SCORES:
         return None
@@ -376,15 +373,11 @@ def _known(value: float, decimals: int) -> float:
 
 def _of_measure(scored: ScoredRows, column: int, kept: Kept, cache: Cache) -> MeasureStatistics:
     """All statistics of a measure, from the cache or computed."""
-
-    def computed() -> str:
-        return _computed(scored, scored.kept_scores(scored.board.track.all_measures[column], kept), column, kept)
-
-    return _JSON.validate_json(cache.value(scored.key(column), computed))
+    return _JSON.validate_json(cache.value(scored.key(column), lambda: _computed(scored, column, kept)))
 
 
-def _computed(scored: ScoredRows, scores: Floats, column: int, kept: Kept) -> str:
-    return _JSON.dump_json(measure_statistics(scored, scores, column, kept)).decode()
+def _computed(scored: ScoredRows, column: int, kept: Kept) -> str:
+    return _JSON.dump_json(measure_statistics(scored, column, kept)).decode()
 
 
 def _of_means(scored: ScoredRows, columns: Sequence[int], kept: Kept) -> Mapping[int, MeasureStatistics]:
@@ -399,7 +392,7 @@ def _of_means(scored: ScoredRows, columns: Sequence[int], kept: Kept) -> Mapping
     def computed(rows: Ints) -> Floats:
         columns = []
         for measure, scores in zip(measures, scored.scores(measures, rows.tolist()), strict=True):
-            judges = scored.judges(measure, kept)
+            judges = scored.of_measure(measure, kept)[1] if scored.basis.checked else None
             own = judges and judges.rows(rows)
             columns.append(of_means(scores, scored.mask.inside, scored.units, own, bounded=measure.bounded))
         return np.hstack(columns)
@@ -459,15 +452,13 @@ def measured(
     return TaskScores(scores, shown, ranked, flips, kept=kept, bounded=bounded, units=units, judges=judges)
 
 
-def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Kept) -> MeasureStatistics:
-    """The statistics of the measure of a column, given the scores, [row, query], over all queries of the solution.
-
-    `kept` is what is kept of the rows.
-    """
+def measure_statistics(scored: ScoredRows, column: int, kept: Kept) -> MeasureStatistics:
+    """The statistics of the measure of a column; `kept` is what is kept of the rows."""
     track, means = scored.board.track, scored.means(column)
     measure = track.all_measures[column]
+    scores, judges = scored.of_measure(measure, kept)
     queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
-    judges, kept = scored.judges(measure, kept), kept.within(measure.full)
+    kept = kept.within(measure.full)
     task = measured(
         scores,
         means,

@@ -221,30 +221,26 @@ def track_task(
     ranked_by = measure or track.primary_measure
     ranked = [row for row in board.rows if row.rank is not None]
     scored = ScoredRows(board, tuple(ranked if rows is None else rows), view, basis, view.flags(basis))
-    inside = scored.mask.inside
     kept = scored.kept(cache or Cache({}))
-    scores = scored.kept_scores(ranked_by, kept)[:, inside]
-    means = [rounded(aggregated(row, "mean"), track.shown_decimals) for row in scores]
-    defined = np.atleast_1d(~np.isnan(scores).all(axis=0))
-    ids = view.solution(basis.solution).query_ids
-    judges = scored.judges(ranked_by, kept)
-    inside_ids = [query for query, is_inside in zip(ids, inside.tolist(), strict=True) if is_inside]
-    left_out = int((~defined).sum())
+    scores, judges = scored.of_measure(ranked_by, kept)
+    queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
+    values, ids = scores[:, queries], view.solution(basis.solution).query_ids
+    means = [rounded(aggregated(row, "mean"), track.shown_decimals) for row in values]
     return Task(
         name=track.name,
         algorithms=tuple(row.name for row in scored.rows),
-        cases=tuple(query for query, kept in zip(inside_ids, defined.tolist(), strict=True) if kept),
-        values=scores[:, defined],
+        cases=tuple(ids[query] for query in queries.tolist()),
+        values=values,
         means=tuple(float("nan") if mean is None else mean for mean in means),
         ranked=len(ranked),
         decimals=track.shown_decimals,
         measure=ranked_by.mean_name,
         bounded=ranked_by.bounded,
-        units=units_within(scored.units, np.flatnonzero(inside)[defined]),
-        judges=judges and judges.within(np.flatnonzero(inside)[defined]),
+        units=units_within(scored.units, queries),
+        judges=judges and judges.within(queries),
         words=_WORDS,
-        notes=_notes(track.shown_split, left_out),
-        kept=kept.within(ranked_by.full, number_of(np.flatnonzero(inside)[defined])),
+        notes=_notes(track.shown_split, int(scored.mask.inside.sum()) - len(queries)),
+        kept=kept.within(ranked_by.full, number_of(queries)),
     )
 
 
