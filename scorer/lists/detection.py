@@ -189,14 +189,12 @@ def opened(
         if detected is None:
             detected = recognised(sample(start.removeprefix(BYTE_ORDER_MARK)), setting, one_block=True)
         if detected is not None and (detected.format in _DOCUMENTS or detected.is_predicted):
-            head = Block(read_whole(stream, limits, "the document", start).removeprefix(BYTE_ORDER_MARK), 1, limits)
-            if not VISIBLE.search(head.content):
-                raise UnreadableError("the file is empty")
+            content = read_whole(stream, limits, "the document", start).removeprefix(BYTE_ORDER_MARK)
             if detected.is_predicted:
-                checked_utf8(head.content, 1)
-            yield detected, head, iter([head])
-            return
-        rest = line_blocks(stream, start, limits)
+                checked_utf8(content, 1)
+            rest = iter([Block(content, 1, limits)])
+        else:
+            rest = line_blocks(stream, start, limits)
         first = next((block for block in rest if VISIBLE.search(block.content)), None)
         if first is None:
             raise UnreadableError("the file is empty")
