@@ -329,16 +329,8 @@ class Evaluation(Tabular, Mapping[str, float]):
         if check_form(per_query) == "wide":
             frame = pd.DataFrame.from_dict(self.by_query(), orient="index", columns=list(self._rows))
             return frame.rename_axis("query")
-        inside, names = np.flatnonzero(self._inside), list(self._rows)
-        scores = self._scores[list(self._rows.values())][:, inside]
-        queries = np.array(take(self._queries, inside).to_pylist(), dtype=object)
-        return pd.DataFrame(
-            {
-                "query": np.repeat(queries, len(names)),
-                "measure": np.tile(np.array(names, dtype=object), len(inside)),
-                "score": scores.T.ravel(),
-            }
-        )
+        scores = [(query, *score) for query, scores in self.by_query().items() for score in scores.items()]
+        return pd.DataFrame(scores, columns=["query", "measure", "score"]).astype({"score": np.float64})
 
     def _table(self) -> tuple[list[str], dict[str, list[float]]]:
         """The heads of the columns, and the numbers of each measure."""
