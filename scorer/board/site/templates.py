@@ -11,7 +11,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
@@ -337,10 +337,10 @@ def _made_of(value: object) -> object:
     """What a value is made of, as far as JSON has no notation for it."""
     if isinstance(value, Measure):
         return value.full
+    if (names := getattr(type(value), "__dataclass_fields__", None)) is not None:
+        return [type(value).__name__, *(getattr(value, name) for name in names)]
     if isinstance(value, BaseModel):
         return [type(value).__name__, {name: getattr(value, name) for name in type(value).model_fields}]
-    if is_dataclass(value):
-        return [type(value).__name__, *(getattr(value, each.name) for each in fields(value))]
     if isinstance(value, Mapping):
         return list(value.items())
     return sorted(value, key=repr) if isinstance(value, Set) else repr(value)
