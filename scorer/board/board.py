@@ -369,6 +369,11 @@ class Board:
         """How many of the queries of the shown scores people have judged again; 0 with one judge."""
         return max((row.correction.checked for row in self.rows if row.correction), default=0)
 
+    @cached_property
+    def excludes_a_team(self) -> bool:
+        """Whether a team is disqualified or withdrawn."""
+        return any(row.team.is_excluded for row in self.rows)
+
     @property
     def primary_certainty(self) -> Certainty | None:
         """Of the ranking by the primary measure."""

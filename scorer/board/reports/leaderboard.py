@@ -231,7 +231,7 @@ def _exported(board: Board, row: Row) -> dict[str, CellValue]:
         "entries": len(row.present_entries),
         **({"looks": row.looks} if board.shows_looks else {}),
         "last entry": None if row.last_received is None else iso_time(row.last_received),
-        **({"status": row.team.status} if any(each.team.is_excluded for each in board.rows) else {}),
+        **({"status": row.team.status} if board.excludes_a_team else {}),
         **certainty_values(board, row),
         **(_corrected(row, board.track.shown_decimals) if board.checked_queries else {}),
         **(dict(zip(UNJUDGED_ENDS, row.primary_bounds or (None, None), strict=True)) if reach else {}),
