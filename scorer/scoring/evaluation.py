@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, wraps
 from numbers import Real
@@ -329,8 +329,8 @@ class Evaluation(Tabular, Mapping[str, float]):
         if check_form(per_query) == "wide":
             frame = pd.DataFrame.from_dict(self.by_query(), orient="index", columns=list(self._rows))
             return frame.rename_axis("query")
-        scores = [(query, *score) for query, scores in self.by_query().items() for score in scores.items()]
-        return pd.DataFrame(scores, columns=["query", "measure", "score"]).astype({"score": np.float64})
+        listed = [(query, *score) for query, scores in self.by_query().items() for score in scores.items()]
+        return pd.DataFrame(listed, columns=["query", "measure", "score"]).astype({"score": np.float64})
 
     def _table(self) -> tuple[list[str], dict[str, list[float]]]:
         """The heads of the columns, and the numbers of each measure."""
@@ -366,10 +366,6 @@ class Evaluation(Tabular, Mapping[str, float]):
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
-
-    def keys(self) -> KeysView[str]:
-        """Return the names of the measures, as requested."""
-        return self._rows.keys()
 
     def __len__(self) -> int:
         return len(self._rows)
