@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import anyio
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -158,6 +159,13 @@ _NOTE_USE_EVERY = 60.0
 """Seconds between two times at which it is noted when tokens were used."""
 
 
+def _build(base: type[BaseModel]) -> None:
+    """Build all models below one. Some versions of pydantic cannot build one in two threads at once."""
+    for model in base.__subclasses__():
+        model.model_rebuild()
+        _build(model)
+
+
 @dataclass
 class Service:
     """A challenge that is served. Database and disk are used in threads: `write` one at a time, `read` a few."""
@@ -182,6 +190,7 @@ class Service:
     @classmethod
     def open(cls, challenge: Challenge, store: Store) -> Service:
         """Prepare the folders, and complete what an earlier process left. Raises ChallengeError and OSError."""
+        _build(BaseModel)
         followed = store.read(lambda view: Followed.of(view, challenge.name))
         service = cls(challenge, store, followed, Sessions(store.beside(challenge.root, STATE)))
         for track in challenge.tracks:
