@@ -128,6 +128,7 @@ PLACES: dict[tuple[str, str], str] = {
     ("scoring/analysis/kept.py", "numpy.frombuffer"): RECORD,
     ("scoring/statistics/rankings.py", "numpy.frombuffer"): "flags of queries, as bytes that are the key of a cache",
     ("organising/job.py", "json.loads"): RECORD,
+    ("organising/teams.py", "tomllib.loads"): OWN,
     ("organising/teams.py", "json.loads"): RECORD,
     ("organising/teams.py", "csv.reader"): f"{OWN}, 10,000,000 bytes",
     ("organising/render.py", "json.loads"): RECORD,
