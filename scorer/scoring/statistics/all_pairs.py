@@ -43,7 +43,7 @@ the product is too small then, starts no threads.
 """
 
 
-Weights = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
+QueryWeights = npt.NDArray[np.floating[Any]] | npt.NDArray[np.integer[Any]]
 """Whole numbers, [set, query]."""
 
 
@@ -74,17 +74,17 @@ class ExactSums:
         parts = _parts(np.where(defined, scores, 0.0), max(most, 1))
         self._rows, self._ends = np.vstack([*parts, self.masks]), np.cumsum([len(part) for part in parts])
 
-    def sums(self, weights: Weights) -> Floats:
+    def sums(self, weights: QueryWeights) -> Floats:
         """Return the sums, [set, submission], for sets of weights, [set, query], which are whole numbers."""
         return self._sums(weights)[0]
 
-    def means(self, weights: Weights) -> Floats:
+    def means(self, weights: QueryWeights) -> Floats:
         """Return the means, [set, submission]; NaN where the weights of all defined scores are 0."""
         sums, of_masks = self._sums(weights)
         sizes = of_masks[:, self.mask_of]
         return ratio(sums, sizes, sizes > 0)
 
-    def _sums(self, weights: Weights) -> tuple[Floats, Floats]:
+    def _sums(self, weights: QueryWeights) -> tuple[Floats, Floats]:
         """The sums, and the sums of the weights over the queries of each mask, [set, mask]."""
         products = np.empty((len(weights), len(self._rows)))
         at_once = (_SMALL if len(self._rows) <= _FEW else _LARGE) // max(1, weights.shape[1])
@@ -95,7 +95,7 @@ class ExactSums:
             first += other
         return first, sizes
 
-    def masked_sums(self, weights: Weights) -> Floats:
+    def masked_sums(self, weights: QueryWeights) -> Floats:
         """Return the sums over the queries of each mask, [mask, submission, set]."""
         found = np.empty((len(self.masks), len(self.mask_of), len(weights)))
         for sums, mask in zip(found, self.masks, strict=True):

@@ -24,7 +24,7 @@ from scorer.scoring.statistics.all_pairs import (
     EQUAL_WITHIN,
     AllPairs,
     ExactSums,
-    Weights,
+    QueryWeights,
     inverse_of,
     magnitude,
     sizes,
@@ -353,7 +353,7 @@ class PairSums:
         self._absolute = ExactSums(np.abs(scores), most=scores.shape[1]).masked_sums(np.ones((1, scores.shape[1])))
         self._count, self._queries = scores.shape
 
-    def rows(self, signs: Weights) -> Iterator[tuple[int, slice, Floats]]:
+    def rows(self, signs: QueryWeights) -> Iterator[tuple[int, slice, Floats]]:
         """Yield, for each submission but the last, its sums with `signs`, [flip, query], minus those of later ones.
 
         With its index, the later ones and the differences, [later submission, flip].
