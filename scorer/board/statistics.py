@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 
 import numpy as np
@@ -197,7 +197,10 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
     kept = scored.kept(cache)
     others = [column for column in columns if column and track.statistics == "primary"]
     by_column = dict(_of_means(scored, others, kept))
-    by_column |= {column: _of_measure(scored, column, kept, cache) for column in columns if column not in by_column}
+    for column in reversed(columns):  # the primary measure last: its arrays are needed next
+        if column not in by_column:
+            stored = cache.value(scored.key(column), partial(_computed, scored, column, kept))
+            by_column[column] = _JSON.validate_json(stored)
     if not track.shows_final:
         primary_scores, decimals = scored.means(0), track.preliminary_decimals
         by_column = {column: as_shown(shown, primary_scores, decimals) for column, shown in by_column.items()}
@@ -371,12 +374,8 @@ def _known(value: float, decimals: int) -> float:
     return rounded(value, decimals) or 0.0
 
 
-def _of_measure(scored: ScoredRows, column: int, kept: Kept, cache: Cache) -> MeasureStatistics:
-    """All statistics of a measure, from the cache or computed."""
-    return _JSON.validate_json(cache.value(scored.key(column), lambda: _computed(scored, column, kept)))
-
-
 def _computed(scored: ScoredRows, column: int, kept: Kept) -> str:
+    """The statistics of a measure, as they are stored."""
     return _JSON.dump_json(measure_statistics(scored, column, kept)).decode()
 
 

@@ -400,8 +400,6 @@ class SignFlips:
     """[flip]: the largest absolute statistic of all pairs, ascending."""
     critical: float
     """The absolute statistic above which a pair is significant among all pairs; infinite if none can be."""
-    significant: Bools
-    """[i, j]: whether the difference is significant among all pairs."""
     queries: Ints
     """[i, j]: the number of queries with scores of both."""
 
@@ -422,7 +420,7 @@ class SignFlips:
         If all submissions have scores for the same queries, this is transitive: if i is better than j and j than k,
         then i is better than k.
         """
-        return np.asarray(self.significant & (self.statistic > 0))
+        return np.asarray((self.reached > self.critical) & (self.statistic > 0))
 
     def better_marginally(self, level: float = LEVEL) -> Bools:
         return np.asarray((self.marginal <= level) & (self.statistic > 0))
@@ -519,7 +517,6 @@ def sign_flips(
         pairs.of_each,
         of_all,
         critical,
-        reached > critical,
         queries,
     )
 
