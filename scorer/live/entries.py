@@ -72,19 +72,9 @@ class TeamEntries:
         return tuple(_entry(*one, self.track, self.measures) for one in each)
 
     @cached_property
-    def stored(self) -> tuple[SubmissionState, ...]:
-        """The submissions."""
-        return tuple(each.state for each in self.judged)
-
-    @cached_property
-    def to_score(self) -> tuple[SubmissionState, ...]:
-        """As for `Entries`."""
-        return tuple(each.state for each in self.judged if each.is_to_score)
-
-    @cached_property
-    def unscored(self) -> tuple[SubmissionState, ...]:
-        """Those to score now: without a result, and not given up."""
-        return tuple(state for state in self.to_score if state.is_open)
+    def lacking(self) -> tuple[Judged, ...]:
+        """Those without a result."""
+        return tuple(each for each in self.judged if each.state.result is None)
 
     @cached_property
     def notable(self) -> tuple[Entry, ...]:
@@ -93,24 +83,19 @@ class TeamEntries:
         return tuple(_entry(one, None, (), self.track, ()) for one in each)
 
     @cached_property
-    def failed(self) -> tuple[SubmissionState, ...]:
-        """Those whose last attempt failed."""
-        return tuple(state for state in self.stored if state.failure is not None)
-
-    @cached_property
     def gone(self) -> tuple[str, ...]:
         """The digests of the submissions that are not present."""
-        return tuple(state.submission.digest for state in self.stored if not state.present)
+        return tuple(each.state.submission.digest for each in self.judged if not each.state.present)
 
     @cached_property
     def present_files(self) -> Mapping[str, str]:
         """As for `Entries`."""
-        return present_files(self.stored)
+        return present_files(each.state for each in self.judged)
 
     @cached_property
     def delivered_files(self) -> Mapping[str, str]:
         """As for `Entries`."""
-        return present_files(self.stored, SERVICE)
+        return present_files((each.state for each in self.judged), SERVICE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,12 +119,12 @@ class Entries:
         """Those whose score is needed and may be computed now, or is known: present and admitted, also those that are
         early or late, but not those that wait for the outcome of an earlier entry.
         """
-        return _in_order(team.to_score for team in self.teams)
+        return _in_order((each.state for each in team.judged if each.is_to_score) for team in self.teams)
 
     @cached_property
     def stored(self) -> Sequence[SubmissionState]:
         """The submissions, in the order of the record."""
-        return _in_order(team.stored for team in self.teams)
+        return _in_order((each.state for each in team.judged) for team in self.teams)
 
     @cached_property
     def quota(self) -> UsedQuota:
@@ -160,7 +145,9 @@ class Entries:
     @cached_property
     def unscored(self) -> Sequence[SubmissionState]:
         """Those of `to_score` without a result that are not given up."""
-        return _in_order(team.unscored for team in self.teams)
+        return _in_order(
+            (each.state for each in team.lacking if each.is_to_score and each.state.is_open) for team in self.teams
+        )
 
     @cached_property
     def notable(self) -> tuple[Entry, ...]:
@@ -170,7 +157,7 @@ class Entries:
     @cached_property
     def failed(self) -> tuple[SubmissionState, ...]:
         """Those whose last attempt failed, in the order of the record."""
-        return _in_order(team.failed for team in self.teams)
+        return _in_order((each.state for each in team.lacking if each.state.failure) for team in self.teams)
 
     @cached_property
     def gone(self) -> frozenset[str]:
@@ -216,7 +203,7 @@ def _visible_entries(team: TeamEntries, now: Now, track: Track) -> Iterator[Entr
     if not track.metadata:
         return visible
     ended, fields = has_ended(now.phases, track.stage, now.view.now), track.shown_metadata
-    stated = (state.metadata for state in team.stored)
+    stated = (each.state.metadata for each in team.judged)
     return (
         replace(
             entry,

@@ -207,13 +207,9 @@ class Snapshot(TableRows):
 
     def outdated_rejections(self, basis: Basis, limits: Limits) -> list[str]:
         """The digests of the results of submissions that exceeded a limit which has another value now."""
-
-        def read() -> list[str]:
-            rejected = (row for row in self.result_rows(basis).values() if row.result.status == "rejected")
-            with self._database.decoding():
-                return [row.digest for row in rejected if limits.differing(json.loads(row.limits))]
-
-        return self.kept(("outdated", basis, basis.version_1), (self.version, limits), read)
+        rejected = (row for row in self.result_rows(basis).values() if row.result.status == "rejected")
+        with self._database.decoding():
+            return [row.digest for row in rejected if limits.differing(json.loads(row.limits))]
 
     def scores(
         self, submission_digests: Iterable[str], basis: Basis, measures: Sequence[Measure]
