@@ -157,10 +157,10 @@ class StoredMeans(Mapping[Split, Mapping[str, Mean]]):
         return {name: Mean(value, missing) for (of, name), value, missing in each if of == split and missing >= 0}
 
     def __iter__(self) -> Iterator[Split]:
-        return iter(SPLITS)
+        return iter(SPLITS if self.names else ())
 
     def __len__(self) -> int:
-        return len(SPLITS)
+        return len(SPLITS if self.names else ())
 
 
 NO_MEANS = StoredMeans((), (), ())

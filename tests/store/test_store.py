@@ -84,7 +84,10 @@ def entries(store: Store, track: str, basis: Basis | None) -> tuple[SubmissionSt
         if basis is None:
             return tuple(states)
         results = view.results(basis, {state.submission.digest for state in states}, MEASURES)
-        return tuple(replace(state, result=results.get(state.submission.digest)) for state in states)
+        failures = view.failures(basis).items()
+        failed = {digest: failure for digest, failure in failures if digest not in results}
+        each = ((state, state.submission.digest) for state in states)
+        return tuple(replace(state, result=results.get(key), failure=failed.get(key)) for state, key in each)
 
     return store.read(read)
 
