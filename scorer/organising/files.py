@@ -120,7 +120,7 @@ WithFile = tuple[SubmissionFile, Submission]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ListedPart:
     """A file or a folder in the folder of a track: as long as all in it has the same status, it is the same value."""
 
     seen: object
@@ -142,7 +142,7 @@ class Part:
 class Listing:
     """What the folder of a track holds."""
 
-    parts: Mapping[str, Part]
+    parts: Mapping[str, ListedPart]
     """By name, in order of the names."""
     rules: tuple[object, ...] = ()
     """What decides which of the files are submissions."""
@@ -204,20 +204,20 @@ def submission_files(track: Track, before: Listing | None = None) -> Listing:
     folder = track.submissions_path
     rules = folder, track.ignore, track.file_names, track.metadata
     known = before.parts if before is not None and before.rules == rules else {}
-    parts: dict[str, Part] = {}
+    parts: dict[str, ListedPart] = {}
     with os_errors_as(ChallengeError, f"{folder}: cannot be read", "expected the folder of submissions"):
         if not folder.exists():
             return Listing(parts)
         if isinstance(folder, Remote):
             files = _in_remote(folder, track.name, None)
-            return Listing({"": Part(None, tuple(_unless_skipped(file, track) for file in files))})
+            return Listing({"": ListedPart(None, tuple(_unless_skipped(file, track) for file in files))})
         top = FileBelow(folder, ())
         for name, status in top.list():
             seen = _seen(top, name, status, 1)
             part = known.get(name)
             if part is None or part.seen != seen:
                 files = _of_part(top / name, seen, f"{track.name}/{name}", None)
-                part = Part(seen, tuple(_unless_skipped(file, track) for file in files))
+                part = ListedPart(seen, tuple(_unless_skipped(file, track) for file in files))
             parts[name] = part
     return before if before is not None and known and parts == known else Listing(parts, rules)
 

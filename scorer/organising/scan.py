@@ -32,8 +32,8 @@ from scorer.live.now import Now
 from scorer.live.phases import NewScan, content_mark, folder_of
 from scorer.organising.files import (
     IN_TEAM,
+    ListedPart,
     Listing,
-    Part,
     SkippedFile,
     SubmissionFile,
     UploadInProgress,
@@ -79,7 +79,7 @@ _SHOWN = 20
 class ScannedPart:
     """What a part of the folder of a track holds."""
 
-    part: Part
+    part: ListedPart
     submissions: tuple[WithFile, ...]
     """By name."""
     skipped: tuple[SkippedFile | UploadInProgress, ...]
@@ -172,7 +172,7 @@ class _Given:
     metadata: dict[str, Mapping[str, Value]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def scanned(self, part: Part) -> ScannedPart:
+    def scanned(self, part: ListedPart) -> ScannedPart:
         """What a part holds."""
         submissions: list[WithFile] = []
         skipped: list[SkippedFile | UploadInProgress] = []
