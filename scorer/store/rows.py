@@ -382,6 +382,13 @@ class TableRows:
             statement = statement.where(db.result_table.c.digest.in_(results))
         return self.verified(db.mean_table, statement)
 
+    def complete_results(self, basis: Basis, measures: Sequence[Measure], masks: Collection[str]) -> set[str]:
+        """The digests of the results by a basis that have all these means."""
+        result, wanted = db.mean_table.c.result_digest, len({measure.full for measure in measures}) * len(masks)
+        statement = select(result).join(db.result_table).group_by(result).having(func.count() == wanted)
+        statement = statement.where(*self._by(db.result_table, basis), *_of_means(measures, masks))
+        return set(self.connection.execute(statement).scalars())
+
     def hits(self, scored: Iterable[ResultRow]) -> Iterator[tuple[str, str, bytes]]:
         """The digest of each scored result, that of its submission, and its packed items."""
         digests = sorted(row.digest for row in scored)

@@ -262,7 +262,8 @@ class Snapshot(TableRows):
     ) -> list[tuple[str, Means]]:
         """The digest of each scored result of these submissions that lacks stored means, and these means."""
         parts = basis.solution, basis.matching, basis.split, tuple(measures)
-        complete: set[str] = self.kept(("complete", parts), (), set)
+        masks = {mask.digest for mask in self._masks(basis, SPLITS).values()}
+        complete = self.kept(("complete", parts), (), lambda: self.complete_results(basis, measures, masks))
         scored = (row for row in self.result_rows(basis).values() if row.result.status == "scored")
         unknown = [row for row in scored if row.digest not in complete]
         wanted = submission_digests() if unknown else ()
