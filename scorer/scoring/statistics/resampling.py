@@ -127,9 +127,7 @@ def column_quantiles(values: Floats | Ints, shares: Floats) -> Floats:
     high, rest = np.minimum(low + 1, len(values) - 1), at - low
 
     def fill(block: slice) -> None:
-        ascending = np.sort(
-            np.ascontiguousarray(values[:, block].T), axis=1
-        )  # faster than to select, as `quantile` does
+        ascending = np.sort(np.ascontiguousarray(values[:, block].T), axis=1)  # faster than the selection of `quantile`
         one, other = ascending[:, low], ascending[:, high]
         quantiles[block] = np.where(rest < 0.5, one + (other - one) * rest, other - (other - one) * (1 - rest))
 
