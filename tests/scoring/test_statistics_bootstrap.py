@@ -41,6 +41,23 @@ def skewed(submissions: int, queries: int, seed: int = 1) -> Floats:
     return np.random.default_rng(seed).beta(0.8, 2.5, size=(submissions, queries))
 
 
+# Quantiles
+
+
+_SHAPES = st.tuples(st.integers(1, 40), st.integers(1, 3))
+
+
+@given(
+    arrays(np.float64, _SHAPES, elements=st.floats(-1e6, 1e6)) | arrays(np.int64, _SHAPES, elements=st.integers(0, 20)),
+    st.lists(st.floats(0, 1), min_size=1, max_size=4),
+)
+def test_quantiles_are_those_of_numpy(values: Floats | Ints, shares: list[float]) -> None:
+    """To the last bit."""
+    expected = np.quantile(values, shares, axis=0).T
+
+    assert np.array_equal(resampling.column_quantiles(values, np.array(shares)), expected)
+
+
 # Exact sums
 
 
