@@ -448,8 +448,8 @@ def test_limits_compare_medians_of_a_full_run() -> None:
         (0.5, 0.67, True),
         (0.5, 0.25, False),
         (0.75, 1.0, True),
-        (0.75, 1.7, True),
-        (0.75, 1.4, True),
+        (0.75, 1.6, True),
+        (0.75, 1.2, True),
     ]
     assert found[1].sentence == f"scorer on 10 lines, as a multiple of {LIBRARIES}: 1.60; not at most 1.5"
     assert report.limits({**results, "quick": True}) == []
