@@ -255,11 +255,11 @@ def plan(
     def read(view: Snapshot) -> tuple[Entries, frozenset[str]]:
         """The entries, and what was withdrawn or replaced before its phase closed."""
         entries = rules.entries(view)
-        gone = entries.gone - earlier.entries.gone if earlier else stored
+        gone = entries.gone & stored if earlier else stored
         return entries, gone - present_digests(view) if gone and sources.keeps_more else frozenset()
 
     entries, gone = store.read(read)
-    if gone:
+    if gone or (stored and not earlier):  # the first run of a process also deletes what killed ones have left
         kept.remove(gone)
         stored -= gone
     new = [each for each in known if each[1].digest not in stored]

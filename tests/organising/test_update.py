@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,10 @@ from scorer.organising.job import update
 from scorer.organising.picks import forget, pick
 from scorer.organising.render import render
 from scorer.organising.rules import RuleSet
+from scorer.organising.run import Work, carry_out, plan
+from scorer.scoring.executors.base import Serial
 from scorer.settings.tracks import Challenge
+from scorer.store.sidecar import KEPT_SUBMISSIONS, Archive
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from tests.commands import here, process
@@ -302,6 +306,32 @@ def test_after_any_changes_the_site_is_that_of_a_render_from_nothing(live: Live,
         run(live, at)
         if step % 3:  # also after several runs
             assert pages(live.challenge.site_path) == from_nothing(live, at, tmp_path / str(step)), at
+
+
+@pytest.mark.parametrize("seed", range(number(20)))
+def test_after_any_changes_a_loop_has_what_runs_of_their_own_have(live: Live, tmp_path: Path, seed: int) -> None:
+    """The same site, kept bytes and messages, although it follows the record and takes each scan from the last one."""
+    loop = Live(tmp_path / "loop", live.now)
+    shutil.copytree(live.folder, loop.folder, symlinks=True)
+    randoms, at, last = (Random(seed), Random(seed)), day(12), dict[str, Work]()
+    archives = [Archive(each.folder / f"scores.db{KEPT_SUBMISSIONS}", is_compressed=True) for each in (live, loop)]
+    with Store.open(loop.challenge.database_address, clock=lambda: loop.now) as store:
+        for _ in range(10):
+            at += timedelta(hours=randoms[0].choice((1, 5, 30)))
+            randoms[1].setstate(randoms[0].getstate())
+            for each, random in zip((live, loop), randoms, strict=True):
+                any_change(each, random, at)
+            alone, loop.now = live.run(at), at
+            live.do(at, update)
+            work = plan(store, loop.challenge, loop.track, confirm_withdrawals=True, last=last.get("main"))
+            list(carry_out(store, work, Serial()))
+            update(loop.challenge, store)
+            last["main"] = replace(work, solution=None)
+
+            assert pages(loop.challenge.site_path) == pages(live.challenge.site_path), at
+            assert archives[1].digests() == archives[0].digests(), at
+            said = [(each.notes, each.warnings, each.not_kept, len(each.known)) for each in (work, alone)]
+            assert said[0] == said[1], at
 
 
 def test_pages_of_teams_are_rendered_again_if_what_they_show_changes(
