@@ -308,7 +308,7 @@ def test_after_any_changes_the_site_is_that_of_a_render_from_nothing(live: Live,
             assert pages(live.challenge.site_path) == from_nothing(live, at, tmp_path / str(step)), at
 
 
-@pytest.mark.parametrize("seed", range(number(20)))
+@pytest.mark.parametrize("seed", [50, *range(number(20))])  # 50: both of two equal files are withdrawn
 def test_after_any_changes_a_loop_has_what_runs_of_their_own_have(live: Live, tmp_path: Path, seed: int) -> None:
     """The same site, kept bytes and messages, although it follows the record and takes each scan from the last one."""
     loop = Live(tmp_path / "loop", live.now)
