@@ -309,7 +309,7 @@ def test_after_any_changes_the_site_is_that_of_a_render_from_nothing(live: Live,
 
 
 @pytest.mark.parametrize("seed", [50, *range(number(20))])  # 50: both of two equal files are withdrawn
-def test_after_any_changes_a_loop_has_what_runs_of_their_own_have(live: Live, tmp_path: Path, seed: int) -> None:
+def test_after_any_changes_a_loop_has_what_separate_runs_have(live: Live, tmp_path: Path, seed: int) -> None:
     """The same site, kept bytes and messages, although it follows the record and takes each scan from the last one."""
     loop = Live(tmp_path / "loop", live.now)
     shutil.copytree(live.folder, loop.folder, symlinks=True)
