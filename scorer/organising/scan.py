@@ -263,7 +263,7 @@ def scan(
         statuses=statuses,
         warning=None if confirmed else _warning(track, gone, len(recorded), present),
         metadata=given.metadata,
-        unread=tuple(unread) if listing.parts or not recorded or confirmed else None,
+        unread=tuple(unread) if any(part.all for part in listing.parts.values()) or not recorded or confirmed else None,
     )
 
 

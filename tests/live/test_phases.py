@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -574,6 +575,24 @@ def test_a_disk_that_is_not_mounted_withdraws_no_file_with_a_name_of_an_earlier_
     assert set(live.states().values()) == {"scored"}
     live.run(SECOND_START + 2 * HOUR)
     assert set(live.states().values()) == {"withdrawn"}
+
+
+@pytest.mark.parametrize("folders", ["", "a"], ids=["no folder", "an empty folder of a team"])
+def test_a_disk_that_is_not_mounted_is_no_look_that_found_nothing(tmp_path: Path, folders: str) -> None:
+    """What arrives meanwhile, and is seen after the close, is of the phase by its time: the last look was before it."""
+    live = Live.of(tmp_path, ONE)
+    live.run(ANNOUNCED)
+    live.put("a/1", lists(1, 1), START)
+    live.run(START + HOUR)
+    live.path("").rename(tmp_path / "unmounted")
+    live.path(folders).mkdir(parents=True)
+    live.run(END + HOUR, confirm_withdrawals=False)
+    shutil.rmtree(live.path(""))
+    (tmp_path / "unmounted").rename(live.path(""))
+    live.put("a/2", lists(2, 2), END - HOUR)
+    live.run(END + 2 * HOUR)
+
+    assert live.states() == {"a/1": "scored", "a/2": "scored"}
 
 
 def test_what_is_removed_or_replaced_before_the_close_stays_if_no_run_sees_it_before(tmp_path: Path) -> None:
