@@ -87,11 +87,11 @@ class Issuer:
 
     def receipt(self, event: Event) -> str:
         """The receipt of an entry, given its arrival, which was followed."""
+        from scorer.record.signatures import signature  # noqa: PLC0415 (cryptography is slow to load)
+
         dates = (date for date in self._dates if date.track == event.track and date.index < event.index)
         nonce = nonce_of(self.log_key, event.index, event_text(event)).hex()
         text = receipt_text(self.challenge, event, folded_phases(dates), nonce, self._lines[event.index - 1])
-        from scorer.record.signatures import signature  # noqa: PLC0415 (cryptography is slow to load)
-
         signed = base64.b64encode(signature(self.signing_key, text.encode("ascii")))
         return f"{text}{signed.decode('ascii')}\n"
 
@@ -159,6 +159,8 @@ def published_commitment(
 
     Until the last one is revealed, the document says nothing about the solutions.
     """
+    from scorer.record.signatures import public_key  # noqa: PLC0415 (as above)
+
     events = public_to_all(view, challenge.tracks).events()
     made = commitments(events)
     facts: dict[str, Any] = {}
@@ -170,8 +172,6 @@ def published_commitment(
         facts["event"] = text.decode("ascii")
         facts["nonce"] = nonce_of(view.secret("log"), made[-1].index, text).hex()
         facts["opening"] = made[-1].opening
-    from scorer.record.signatures import public_key  # noqa: PLC0415 (as above)
-
     return CommitmentDocument(
         version=VERSION,
         challenge=challenge.name,

@@ -36,7 +36,7 @@ from scorer.live.now import Now
 from scorer.live.phases import is_backdated
 from scorer.measures import Measure
 from scorer.options import SPLITS, Split
-from scorer.record.events import EVERY_TRACK, ArrivalBody, Event, FileBody
+from scorer.record.events import EVERY_TRACK, ArrivalBody, Event, FileBody, bodies
 from scorer.record.log import unescaped
 from scorer.rules.metadata import corrections, has_ended, public_values
 from scorer.rules.phases import Phases
@@ -524,6 +524,10 @@ class Followed:
                 self._take(event)
                 self.pseudonyms.take(event)
             self.all = events
+
+    def arrival(self, index: int) -> Arrival:
+        """The arrival of the entry with an index."""
+        return next(bodies([self.all[index - 1]], ArrivalBody))
 
     def _take(self, event: Event) -> None:
         track, body = event.track, event.body

@@ -285,7 +285,7 @@ class ChallengeRun:
                         self.output.message("\n".join(result.notes.lines(name)), f"{name}: {expected}")
         notable = (self.store.read(work.rules.entries) if work.pending else work.entries).notable
         rejected_ever = self._report_earlier(notable, work, rejected_now)
-        counts = [f"{scored:,} scored", f"{len(work.known):,} known", f"{len(rejected_ever):,} rejected"]
+        counts = [f"{scored:,} scored", f"{work.known:,} known", f"{len(rejected_ever):,} rejected"]
         counts += [f"{failed + len(work.given_up):,} failed"] if failed or work.given_up else []
         states = Counter(entry.state for entry in notable)
         counts += [number_in_state(states, state) for state in UNRANKED if states[state]]

@@ -166,10 +166,10 @@ class Work:
     sources: Sources
     entries: Entries
     """The entries when the work began, without scores."""
-    known: tuple[WithFile, ...]
-    """The submissions in the folder with a result."""
+    known: int
+    """The number of submissions in the folder with a result."""
     kept: frozenset[str]
-    """The digests of these whose bytes are kept."""
+    """The digests of submissions whose bytes are kept."""
     not_kept: Sequence[str]
     """Which of these cannot be kept, and why."""
     warnings: tuple[str, ...]
@@ -276,7 +276,7 @@ def plan(
         solution=solution,
         sources=sources,
         entries=entries,
-        known=known,
+        known=len(known),
         kept=stored if not_kept else stored.union(submission.digest for _, submission in new),
         not_kept=not_kept,
         warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ()), *not_kept),

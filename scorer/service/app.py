@@ -325,7 +325,7 @@ async def _entry(service: Service, request: Request, track: Track, team: str) ->
 async def _receipt(service: Service, request: Request, track: Track, team: str) -> Response:
     state = service.own_entry(track, team, request.path_params["entry"])
     await service.check_record()
-    return PlainTextResponse(service.followed.issuer.receipt(service.followed.all[state.index - 1]))
+    return PlainTextResponse(service.followed.issuer.receipt(service.followed.arrival(state.index)[0]))
 
 
 async def _withdraw(service: Service, request: Request, track: Track, team: str) -> Response:

@@ -38,7 +38,7 @@ from scorer.live.entry import (
 from scorer.live.names import shown_names
 from scorer.live.now import Now
 from scorer.organising.files import safe_digest, submissions_folder
-from scorer.record.events import ArrivalBody, Event, FileBody, bodies
+from scorer.record.events import Event, FileBody
 from scorer.rules.quota import next_place
 from scorer.service.uploads import in_thread
 from scorer.settings.tracks import FILE, LISTS, SOLUTION_KEYS, Challenge, Track
@@ -153,8 +153,7 @@ def entry_documents(
         if entry.team != team:
             continue
         document = _entry_document(without_solution(entry, queries_are_public=queries_are_public), names)
-        ((_, arrived),) = bodies([followed.all[entry.index - 1]], ArrivalBody)
-        document["id"] = arrived.delivery
+        document["id"] = followed.arrival(entry.index)[1].delivery
         document["counts"] = entry in counting
         has_closed = stays(states[entry.index].submission, now.phases, rules, view.now)
         if team in shown:

@@ -479,7 +479,7 @@ async def receipt(service: Service, request: Request) -> Response:
         states = [service.own_entry(track, token.team, which)]
     texts = {
         receipt_name(state.index, state.submission.file): service.followed.issuer.receipt(
-            service.followed.all[state.index - 1]
+            service.followed.arrival(state.index)[0]
         )
         for state in states
     }

@@ -330,7 +330,7 @@ def test_after_any_changes_a_loop_has_what_separate_runs_have(live: Live, tmp_pa
 
             assert pages(loop.challenge.site_path) == pages(live.challenge.site_path), at
             assert archives[1].digests() == archives[0].digests(), at
-            said = [(each.notes, each.warnings, each.not_kept, len(each.known)) for each in (work, alone)]
+            said = [(each.notes, each.warnings, each.not_kept, each.known) for each in (work, alone)]
             assert said[0] == said[1], at
 
 
