@@ -8,7 +8,7 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -40,9 +40,12 @@ class Arrays:
     def __init__(self) -> None:
         self.used: set[str] = set()
         """The keys that were loaded or saved, or that otherwise must stay."""
-        self.recent: dict[str, tuple[object, Any]] = {}
-        """What was returned last of each kind, which the analysis of a ranking takes from its board: its name, and it.
+        self.recent: dict[str, tuple[dict[str, int], Floats]] = {}
+        """What `Kept.values` returned last of each kind, which the analysis of a ranking takes from its board, with the
+        row of each key.
         """
+        self.recent_pairs: tuple[object, AllPairs] | None = None
+        """The same of `Kept.all_pairs`, with what they are of."""
         self._stored: dict[str, Floats] = {}
 
     def load(self, key: str) -> Floats | None:
@@ -79,11 +82,10 @@ class Kept:
         if width <= _TOGETHER:
             row_keys = [hashlib.sha256(row.encode()).digest() for row in self.rows]
             return self._table(self._key("rows", what, width), row_keys, width, compute)
-        keys, absent, name = self._keys(what, width), [], self._key(what, width)
-        of, (places, found) = self.arrays.recent.get(what, ("", ({}, None)))
-        if of == name and places.keys() >= set(self.rows):
-            self.arrays.used.update(keys)
-            return rows_at(found, np.array([places[row] for row in self.rows], dtype=np.int64))
+        keys, absent = self._keys(what, width), []
+        row_of, recent = self.arrays.recent.get(what, ({}, np.empty(0)))
+        if keys and row_of.keys() >= set(keys):
+            return rows_at(recent, np.array([row_of[key] for key in keys]))
         found = np.empty((len(keys), width))
         for place, key in enumerate(keys):
             stored = self.arrays.load(key)
@@ -96,7 +98,7 @@ class Kept:
             found[chosen] = compute(np.array(chosen))
             for place in chosen:
                 self.arrays.save(keys[place], found[place])
-        self.arrays.recent[what] = name, ({row: place for place, row in enumerate(self.rows)}, found)
+        self.arrays.recent[what] = {key: place for place, key in enumerate(keys)}, found
         return found
 
     def of_pairs(
@@ -142,9 +144,8 @@ class Kept:
         """
         own, flips = self._keys(what, width), sums.shape[1]
         key = self._key("pairs", flips)
-        of, recent = self.arrays.recent.get("pairs", ((), None))
-        if of == (key, own) and isinstance(recent, AllPairs):
-            return recent
+        if self.arrays.recent_pairs and self.arrays.recent_pairs[0] == (key, own):
+            return self.arrays.recent_pairs[1]
         last, found = _unpacked(self.arrays.load(key)), None
         if last is not None:
             rows, before = last
@@ -158,7 +159,7 @@ class Kept:
         found = found or AllPairs.of(scores, sums)
         keys = np.frombuffer(bytes.fromhex("".join(own)), dtype=np.float64)
         self.arrays.save(key, np.array([len(own), flips]), keys, found.size.ravel(), found.of_each.ravel())
-        self.arrays.recent["pairs"] = (key, own), found
+        self.arrays.recent_pairs = (key, own), found
         return found
 
     def _keys(self, what: str, width: int) -> list[str]:
