@@ -280,7 +280,7 @@ def leaders_over_time(teams: Sequence[History], measure: str, decimals: int = 3,
         decimals,
         width,
     )
-    description = leaders_sentence(scored)
+    description = leaders_sentence(scored, led)
     if best and best[-1][1] is not None:
         description += f" The best {printable(measure)} is {number_text(best[-1][1], decimals)}."
     description = " ".join([description, *first_of(_MOST_LINES, len(ranked))])
@@ -423,12 +423,12 @@ def _scores_over_time(teams: Sequence[History]) -> Iterator[tuple[datetime, Mapp
         yield when, scores
 
 
-def leaders_sentence(teams: Sequence[History]) -> str:
+def leaders_sentence(teams: Sequence[History], led: Sequence[Lead] | None = None) -> str:
     """Return who led and who passed whom: ``north-window led for 64 days; tea-kettle passed it on 30 June.``.
 
-    The names of the teams are in it as text, which a page escapes.
+    The names of the teams are in it as text, which a page escapes. `led` is who led, if it is known.
     """
-    led, _ = leads(teams)
+    led = leads(teams)[0] if led is None else led
     if not led:
         return "No team has a score yet."
     last = led[-1]
