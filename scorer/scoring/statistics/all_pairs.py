@@ -217,11 +217,9 @@ def sizes(scores: Floats, units: Ints | None = None) -> Floats:
     only. `scores` are [submission, query], NaN where undefined; d are the sums of the differences of each of the units.
     """
     found, norms = np.zeros((len(scores), len(scores))), _norms(np.nan_to_num(scores))
-    lack_any = bool(np.isnan(scores).any())
     for i in range(len(scores) - 1):
         later = slice(i + 1, None)
-        differences = scores[i] - scores[later]
-        differences = sums_of_units(np.nan_to_num(differences) if lack_any else differences, units)
+        differences = sums_of_units(np.nan_to_num(scores[i] - scores[later]), units)
         found[i, later] = found[later, i] = _sizes(differences, norms[i] + norms[later])
     return found
 
