@@ -434,17 +434,16 @@ def measured(
     is_ranked: Sequence[bool],
     kept: Kept | None = None,
     *,
-    queries: Ints | None = None,
+    queries: Ints,
     bounded: bool = False,
     units: Ints | None = None,
     judges: TwoJudges | None = None,
 ) -> TaskScores:
-    """The analysis of the scores of rows on some queries or on all, [row, query], given their means, rounded as the
-    board shows them.
+    """The analysis of the scores of rows, [row, query], on some queries, given their means, rounded as the board shows
+    them.
     """
-    if queries is not None:
-        scores, units = scores[:, queries], units_within(units, queries)
-        kept, judges = kept and kept.within(number_of(queries)), judges and judges.within(queries)
+    scores, units = scores[:, queries], units_within(units, queries)
+    kept, judges = kept and kept.within(number_of(queries)), judges and judges.within(queries)
     shown = np.array([math.nan if mean is None else mean for mean in means], dtype=np.float64)
     ranked = np.flatnonzero(is_ranked)
     flips = sign_flips_of(len(ranked))

@@ -168,10 +168,11 @@ def test_the_pairs_of_a_long_board(baselines: int) -> None:
     rows = baselines + 60
     scores = np.random.default_rng(baselines).random((rows, 12))
     neighbours = {(one, other) for one, other in combinations(range(rows), 2) if other - one <= 3}
-    task = measured(scores, (0.5,) * rows, (*[False] * baselines, *[True] * 60))
+    task = measured(scores, (0.5,) * rows, (*[False] * baselines, *[True] * 60), queries=np.arange(12))
 
     found = pairs(task, range(baselines), has_counts=True)
-    leaderless = pairs(measured(scores, (0.5,) * rows, (False,) * rows), has_counts=True)
+    unranked = measured(scores, (0.5,) * rows, (False,) * rows, queries=np.arange(12))
+    leaderless = pairs(unranked, has_counts=True)
 
     with_all = {*range(min(baselines, 4)), baselines}
     assert {(pair.row, pair.other) for pair in found} == neighbours | {
@@ -194,7 +195,7 @@ def test_the_field_of_a_row_is_the_other_ranked_rows(teams: int) -> None:
     """Medians are those of the scores without the row's own; a baseline is compared with all ranked rows."""
     random = np.random.default_rng(teams)
     scores = random.integers(0, 4, size=(teams + 1, 30)) / 3
-    found = measured(scores, (0.5,) * (teams + 1), (*[True] * teams, False))
+    found = measured(scores, (0.5,) * (teams + 1), (*[True] * teams, False), queries=np.arange(30))
 
     for row, (best, worst) in enumerate(found.extreme_queries(np.arange(30))):
         others = [other for other in range(teams) if other != row]
