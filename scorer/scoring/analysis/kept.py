@@ -143,9 +143,9 @@ class Kept:
         have this width.
         """
         own, flips = self._keys(what, width), sums.shape[1]
-        key = self._key("pairs", flips)
-        if self.arrays.recent_pairs and self.arrays.recent_pairs[0] == (key, own):
-            return self.arrays.recent_pairs[1]
+        key, recent = self._key("pairs", flips), self.arrays.recent_pairs
+        if recent and recent[0] == (key, own):
+            return recent[1]
         last, found = _unpacked(self.arrays.load(key)), None
         if last is not None:
             rows, before = last
