@@ -44,7 +44,7 @@ class Arrays:
         """What `Kept.values` returned last of each kind, which the analysis of a ranking takes from its board, with the
         row of each key.
         """
-        self.recent_pairs: tuple[object, AllPairs] | None = None
+        self.recent_pairs: tuple[object, AllPairs | None] = None, None
         """The same of `Kept.all_pairs`, with what they are of."""
         self._stored: dict[str, Floats] = {}
 
@@ -83,9 +83,10 @@ class Kept:
             row_keys = [hashlib.sha256(row.encode()).digest() for row in self.rows]
             return self._table(self._key("rows", what, width), row_keys, width, compute)
         keys, absent = self._keys(what, width), []
-        row_of, recent = self.arrays.recent.get(what, ({}, np.empty(0)))
+        row_of, found = self.arrays.recent.pop(what, ({}, np.empty(0)))
         if keys and row_of.keys() >= set(keys):
-            return rows_at(recent, np.array([row_of[key] for key in keys]))
+            self.arrays.recent[what] = row_of, found
+            return rows_at(found, np.array([row_of[key] for key in keys]))
         found = np.empty((len(keys), width))
         for place, key in enumerate(keys):
             stored = self.arrays.load(key)
@@ -143,9 +144,10 @@ class Kept:
         have this width.
         """
         own, flips = self._keys(what, width), sums.shape[1]
-        key, recent = self._key("pairs", flips), self.arrays.recent_pairs
-        if recent and recent[0] == (key, own):
-            return recent[1]
+        key, (of, found) = self._key("pairs", flips), self.arrays.recent_pairs
+        if found and of == (key, own):
+            return found
+        self.arrays.recent_pairs = None, None  # they take as much memory as what follows
         last, found = _unpacked(self.arrays.load(key)), None
         if last is not None:
             rows, before = last
